@@ -2,6 +2,8 @@
 
 from typing import Any, Final, final
 
+from dumbbell.codes import Code
+
 __all__ = [
     "Cancelled",
     "DefectError",
@@ -34,6 +36,7 @@ class ScenarioError(Exception):
 
     path: str
     message: str
+    code: Code  # of errors that Python raises
 
 class RoutingError(Exception):
     """Missing path, or a routing loop.

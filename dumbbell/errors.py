@@ -2,15 +2,52 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+from dumbbell.codes import Code
 
 _SHOWN = 12
 #: Maximum length of a field's path in messages.
 _FIELD = 120
+_WORD = re.compile(r"[a-z_]+")
+#: Codes of sections with names of the user below them: the first word of a field's path decides.
+_NAMING = {
+    "hosts": Code.HOST,
+    "programs": Code.PROGRAM,
+    "factors": Code.FACTORS,
+    "search": Code.SEARCH,
+    "repeats": Code.REPEATS,
+    "sampling": Code.SAMPLING,
+    "expect": Code.EXPECT,
+}
+#: Codes by a word of a field's path: the last word that stands here decides.
+_SECTIONS = {
+    **dict.fromkeys(("nodes", "links", "routers", "switches", "neighbours"), Code.NETWORK),
+    **dict.fromkeys(("routes", "routing", "template", "taps"), Code.NETWORK),
+    **dict.fromkeys(("flows", "arrivals", "pings", "videos", "voice", "rrul"), Code.FLOW),
+    **dict.fromkeys(("subflows", "multipath", "connections"), Code.SUBFLOWS),
+    **dict.fromkeys(("buffer", "queue", "classes"), Code.QUEUE),
+    "pages": Code.PAGE,
+    "access": Code.ACCESS,
+    "rates": Code.RATES_FILE,
+    "trace": Code.RATES_FILE,
+}
 
 
 class DumbbellError(Exception):
-    """Error that the user can correct. The command line prints it and exits with code 2."""
+    """Error that the user can correct. The command line prints it and exits with code 2.
+
+    Attributes:
+        code: Code of its cause, which `dumbbell help` explains.
+    """
+
+    code: Code = Code.OPTION
+
+    def __init__(self, *args: object, code: Code | None = None) -> None:
+        super().__init__(*args)
+        if code is not None:
+            self.code = code
 
     def __str__(self) -> str:
         from dumbbell.files.urls import shown
@@ -21,9 +58,13 @@ class DumbbellError(Exception):
 class StoreError(DumbbellError):
     """Error of a store: unreadable, unwritable or damaged."""
 
+    code = Code.STORE
+
 
 class EngineError(DumbbellError):
     """Error of an engine: unsupported scenario, or failed run."""
+
+    code = Code.ENGINE
 
 
 class Interrupted(DumbbellError):
@@ -33,6 +74,8 @@ class Interrupted(DumbbellError):
         done: Number of runs in the store.
         total: Number of runs of the experiment.
     """
+
+    code = Code.STOPPED
 
     def __init__(self, done: int, total: int) -> None:
         super().__init__(
@@ -66,6 +109,7 @@ class ExperimentError(DumbbellError):
         found: str | None = None,
         allowed: Iterable[str] = (),
         nearest: str | None = None,
+        code: Code | None = None,
     ) -> None:
         self.message = message
         self.file = file
@@ -74,7 +118,7 @@ class ExperimentError(DumbbellError):
         self.found = found
         self.allowed = tuple(allowed)
         self.nearest = nearest
-        super().__init__(message)
+        super().__init__(message, code=code or section_code(field))
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
@@ -90,6 +134,15 @@ class ExperimentError(DumbbellError):
             tail = f" and {more} more" if more > 0 else ""
             head += f"; allowed: {', '.join(shown)}{tail}"
         return head
+
+
+def section_code(field: str) -> Code:
+    """Code of the section that a field belongs to."""
+    words = _WORD.findall(field)
+    if words and words[0] in _NAMING:
+        return _NAMING[words[0]]
+    found = [_SECTIONS[word] for word in words if word in _SECTIONS]
+    return found[-1] if found else Code.EXPERIMENT
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:

@@ -107,6 +107,7 @@ def test_every_module_lies_in_a_package() -> None:
     assert loose - packages == {
         "__main__",
         "catalogue",
+        "codes",
         "errors",
         "layout",
         "results",

@@ -13,6 +13,7 @@ from dumbbell import _core
 from dumbbell.animation.scene import Flow, Link, Pipe, Scene, placed
 from dumbbell.animation.sources import HOPS_MAX, Places
 from dumbbell.capture import CaptureError
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.store.tables import empty
 from dumbbell.trace import taps
@@ -42,7 +43,7 @@ def scene_of_captures(
     about = json.loads(text)
     seen = pl.read_ipc_stream(io.BytesIO(tables["packets"]))
     if seen.is_empty():
-        raise DumbbellError(f"{', '.join(files)}: no packet of IP in it")
+        raise DumbbellError(f"{', '.join(files)}: no packet of IP in it", code=Code.CAPTURE)
     begin = int(seen["time_ns"].to_numpy()[0])
     seen = seen.with_columns(pl.col("time_ns") - begin)
     end = window[1] or int(seen["time_ns"].to_numpy()[-1])
@@ -56,10 +57,13 @@ def scene_of_captures(
         points = ", ".join(about["points"])
         raise DumbbellError(
             f"{', '.join(files)}: no packet was seen at two points; packets move between points,"
-            f" and here is {points}"
+            f" and here is {points}",
+            code=Code.CAPTURE,
         )
     if hops.height > HOPS_MAX:
-        raise DumbbellError("more packets than a page takes: choose less with --from and --to")
+        raise DumbbellError(
+            "more packets than a page takes: choose less with --from and --to", code=Code.ANIMATION
+        )
     links = _links(hops)
     flows = _flows(about, hops)
     kinds_of = dict.fromkeys((node for link in links for node in (link.a, link.b)), "router")

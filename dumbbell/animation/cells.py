@@ -12,6 +12,7 @@ from rich.console import Console
 
 from dumbbell.animation.command import Wanted, looking, run_scene
 from dumbbell.animation.page import page
+from dumbbell.codes import Code
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError
 from dumbbell.execution.again import made_again, same_flows
@@ -45,13 +46,14 @@ def cell_animations(store: Path, cells: Sequence[str], err: Console) -> list[Run
     with Store(store, write=False, partial=True) as opened:
         records = opened.experiments()
         if not records:
-            raise DumbbellError(f"{store}: no experiment was run here")
+            raise DumbbellError(f"{store}: no experiment was run here", code=Code.NO_EXPERIMENT)
         record = records[-1]
         for study in studies_of(record.info.name):
             if record.info.name in experiment_names(study):
                 raise DumbbellError(
                     f"--animate: {record.info.name} belongs to the study {study.study}:"
-                    f" `dumbbell study animate {study.study}` makes its animations"
+                    f" `dumbbell study animate {study.study}` makes its animations",
+                    code=Code.SELECTION,
                 )
         wanted = _wanted(record, cells)
         fitting = [one for one in record.runs if any(fits(one, of) for of in wanted.values())]
@@ -64,7 +66,7 @@ def cell_animations(store: Path, cells: Sequence[str], err: Console) -> list[Run
     chosen = list(first.values())
     for text, levels in wanted.items():
         if not any(fits(one, levels) for one in chosen):
-            raise DumbbellError(f"--animate {text}: no run of it is finished yet")
+            raise DumbbellError(f"--animate {text}: no run of it is finished yet", code=Code.NO_RUN)
     return [_animation(record, one, results, err) for one in chosen]
 
 
@@ -75,7 +77,10 @@ def _wanted(record: Record, cells: Iterable[str]) -> dict[str, dict[str, str]]:
         every = text.strip() == ALL
         wanted[text] = {} if every else levels_of(text, record.info.factors, "--animate")
         if not any(fits(one, wanted[text]) for one in record.runs):
-            raise DumbbellError(f"--animate {text}: the experiment does not combine these levels")
+            raise DumbbellError(
+                f"--animate {text}: the experiment does not combine these levels",
+                code=Code.SELECTION,
+            )
     return wanted
 
 
@@ -111,6 +116,7 @@ def _made_again(
     if not engine.repeatable:
         raise DumbbellError(
             f"--animate: runs on the engine {record.engine} cannot be made again: they are in"
-            " real time; `dumbbell animate STORE` shows those that kept `sampling: {hops: …}`"
+            " real time; `dumbbell animate STORE` shows those that kept `sampling: {hops: …}`",
+            code=Code.NOT_KEPT,
         )
     return made_again(record, planned, scenario, end_ns, err, engine)

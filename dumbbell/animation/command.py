@@ -18,6 +18,7 @@ from dumbbell.animation import export
 from dumbbell.animation.page import page
 from dumbbell.animation.scene import Scene
 from dumbbell.animation.sources import Places, scene_of_run, scene_of_trace
+from dumbbell.codes import Code
 from dumbbell.console import Pulse, say
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment.units import TIME, QuantityError, whole
@@ -93,7 +94,9 @@ def animate(sources: Sequence[str], wanted: Wanted, err: Console) -> Path:
     """
     window = (_ns(wanted.from_, "--from") or 0, _ns(wanted.to, "--to"))
     if window[1] is not None and window[1] <= window[0]:
-        raise DumbbellError(f"--to {wanted.to}: should be later than --from {wanted.from_ or '0'}")
+        raise DumbbellError(
+            f"--to {wanted.to}: should be later than --from {wanted.from_ or '0'}", code=Code.MOMENT
+        )
     at = _ns(wanted.at, "--at")
     stem = Path(sources[0]).name.split(".")[0].strip("-") or "animation"
     path = wanted.output or Path(f"{stem}.html")
@@ -101,7 +104,9 @@ def animate(sources: Sequence[str], wanted: Wanted, err: Console) -> Path:
     scene = _scene(sources, wanted, window, err)
     if at is not None and not scene.from_ns <= at <= scene.to_ns:
         ends = f"{scene.from_ns / 1e9:g} s and {scene.to_ns / 1e9:g} s"
-        raise DumbbellError(f"--at {wanted.at}: the animation lies between {ends}")
+        raise DumbbellError(
+            f"--at {wanted.at}: the animation lies between {ends}", code=Code.MOMENT
+        )
     with err.status(Text(f"writing {path.name}")):
         write_output(path, page(scene))
     _pictures(path, scene, wanted, err)
@@ -114,7 +119,9 @@ def _ns(text: str | None, option: str) -> int | None:
     try:
         return whole(text, TIME)
     except QuantityError as error:
-        raise DumbbellError(f"{option} {text}: {error.message}, as 10 s or 250 ms") from None
+        raise DumbbellError(
+            f"{option} {text}: {error.message}, as 10 s or 250 ms", code=error.code
+        ) from None
 
 
 def _scene(
@@ -130,7 +137,10 @@ def _scene(
 
         return scene_of_captures(sources, window=window, given=given)
     if len(sources) > 1:
-        raise DumbbellError(f"{sources[1]}: several files are animated together only as captures")
+        raise DumbbellError(
+            f"{sources[1]}: several files are animated together only as captures",
+            code=Code.SELECTION,
+        )
     if is_url(sources[0]) or first.is_dir():
         from dumbbell import load_results
 
@@ -138,7 +148,7 @@ def _scene(
     if first.suffix in (".yaml", ".yml"):
         return _experiment_scene(first, wanted, window, given, err)
     if sources[0] != "-" and not first.exists():
-        raise DumbbellError(f"{first}: there is no such file")
+        raise DumbbellError(f"{first}: there is no such file", code=Code.UNREADABLE)
     with reading(sources[0], err) as told:
         return scene_of_trace(first, window=window, names=wanted.names, given=given, told=told)
 
@@ -153,10 +163,12 @@ def _positions(path: Path | None) -> Places | None:
             raise ValueError
         return places
     except OSError as error:
-        raise DumbbellError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise DumbbellError(
+            f"{path}: cannot be read: {error.strerror or error}", code=Code.UNREADABLE
+        ) from None
     except (ValueError, TypeError, AttributeError):
         message = 'should be JSON like {"s1": [0, 0], "r1": [100, 40]}'
-        raise DumbbellError(f"{path}: {message}") from None
+        raise DumbbellError(f"{path}: {message}", code=Code.ANIMATION) from None
 
 
 def _experiment_scene(
@@ -219,7 +231,8 @@ def _one_cell(levels: Sequence[dict[str, str]], place: str) -> None:
     words = "; ".join(f"{name}: {', '.join(values)}" for name, values in open_.items())
     raise DumbbellError(
         f"{place}: {len(levels)} combinations of levels, and one is animated: choose with"
-        f" --set FACTOR=LEVEL ({words})"
+        f" --set FACTOR=LEVEL ({words})",
+        code=Code.SELECTION,
     )
 
 
@@ -236,7 +249,7 @@ def run_scene(
         if name in wanted.set:
             rows = rows.filter(pl.col(name).is_in(wanted.set[name]))
     if rows.is_empty():
-        raise DumbbellError(f"{title}: no run with these levels")
+        raise DumbbellError(f"{title}: no run with these levels", code=Code.SELECTION)
     factors = list(results.experiment.factors)
     _one_cell(rows.select(factors).unique(maintain_order=True).to_dicts() or [{}], title)
     row = rows.sort("repeat").row(0, named=True)
@@ -262,7 +275,8 @@ def _pictures(path: Path, scene: Scene, wanted: Wanted, err: Console) -> None:
     if stretch.frames > _FRAMES_MAX:
         raise DumbbellError(
             f"{stretch.frames} frames, and a film has at most {_FRAMES_MAX}: choose a shorter"
-            " stretch with --from and --to, or a higher --speed"
+            " stretch with --from and --to, or a higher --speed",
+            code=Code.ANIMATION,
         )
     with _bar(stretch.frames, err) as told:
         if wanted.frames is not None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import replacing, write_output
 
@@ -102,7 +103,8 @@ def write_film(page: Path, path: Path, stretch: Stretch, told: Told) -> None:
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
         raise DumbbellError(
-            f"{path}: a film needs ffmpeg, which is not installed; or take --frames"
+            f"{path}: a film needs ffmpeg, which is not installed; or take --frames",
+            code=Code.NOT_INSTALLED,
         )
     with tempfile.TemporaryDirectory(prefix="dumbbell-film-") as folder, replacing(path) as place:
         write_frames(page, Path(folder), stretch, told)
@@ -116,7 +118,7 @@ def write_film(page: Path, path: Path, stretch: Stretch, told: Told) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
-            raise DumbbellError(f"{path}: ffmpeg failed: {last[0]}")
+            raise DumbbellError(f"{path}: ffmpeg failed: {last[0]}", code=Code.ANIMATION)
 
 
 def _drawn(page: Path, asked: dict[str, object]) -> list[str]:
@@ -124,7 +126,8 @@ def _drawn(page: Path, asked: dict[str, object]) -> list[str]:
     if browser is None:
         raise DumbbellError(
             "pictures are drawn by a browser, and no chromium is installed; the page itself can"
-            " save the moment that it shows"
+            " save the moment that it shows",
+            code=Code.NOT_INSTALLED,
         )
     with tempfile.TemporaryDirectory(prefix="dumbbell-browser-") as profile:
         command = [
@@ -146,9 +149,11 @@ def _drawn(page: Path, asked: dict[str, object]) -> list[str]:
                 command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
             )
         except subprocess.TimeoutExpired:
-            raise DumbbellError(f"{browser}: drew nothing in {_TIMEOUT_S} s") from None
+            raise DumbbellError(
+                f"{browser}: drew nothing in {_TIMEOUT_S} s", code=Code.ANIMATION
+            ) from None
     drawn = [str(one) for one in _EXPORTED.findall(done.stdout)]
     if not drawn:
         last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
-        raise DumbbellError(f"{browser}: drew nothing: {last[0]}")
+        raise DumbbellError(f"{browser}: drew nothing: {last[0]}", code=Code.ANIMATION)
     return drawn

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.explain.every import ExplainedIncident
 from dumbbell.layout import places
@@ -135,7 +136,8 @@ def _given(
     if missing:
         raise DumbbellError(
             f"--positions: no place for {', '.join(missing[:5])}; all of"
-            f" {', '.join(list(kinds)[:20])} need one"
+            f" {', '.join(list(kinds)[:20])} need one",
+            code=Code.ANIMATION,
         )
     lengths = [math.dist(given[link.a], given[link.b]) for link in links]
     unit = statistics.median(length for length in lengths if length > 0) if any(lengths) else 1.0

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.animation.scene import Flow, Link, Pipe, Scene, pipe_of, placed
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.explain.every import ExplainedIncident, explained_incidents
 from dumbbell.results import Results
@@ -50,7 +51,8 @@ def scene_of_run(
     if hops.is_empty():
         raise DumbbellError(
             f"{title}: there are no packet events of this run; the experiment keeps them with"
-            " `sampling: {hops: {to: 10 s}}`, and `dumbbell animate FILE.yaml` by itself"
+            " `sampling: {hops: {to: 10 s}}`, and `dumbbell animate FILE.yaml` by itself",
+            code=Code.NOT_KEPT,
         )
     links, kinds = _network(scenario)
     flows = [
@@ -120,10 +122,10 @@ def scene_of_trace(
     )
     about, title = trace.about, Path(trace.name).name
     if about["left_out"]:
-        raise DumbbellError(_too_many(title, HOPS_MAX + about["left_out"]))
+        raise DumbbellError(_too_many(title, HOPS_MAX + about["left_out"]), code=Code.ANIMATION)
     hops = trace.tables["hops"]
     if hops.is_empty():
-        raise DumbbellError(f"{title}: no packet in this stretch of time")
+        raise DumbbellError(f"{title}: no packet in this stretch of time", code=Code.MOMENT)
     ends = {one["pipe"]: (one["from"], one["to"] or "?") for one in about["links"]}
     if trace.names is not None:
         links, kinds = _network(trace.names.scenario)
@@ -155,9 +157,9 @@ def _within(hops: pl.DataFrame, start: int, end: int, title: str) -> pl.DataFram
     is_there = (pl.col("ended_ns") >= start) | (pl.col("ended_ns") < 0)
     found = hops.filter((pl.col("offered_ns") < end) & is_there)
     if found.height > HOPS_MAX:
-        raise DumbbellError(_too_many(title, found.height))
+        raise DumbbellError(_too_many(title, found.height), code=Code.ANIMATION)
     if found.is_empty():
-        raise DumbbellError(f"{title}: no packet in this stretch of time")
+        raise DumbbellError(f"{title}: no packet in this stretch of time", code=Code.MOMENT)
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from dumbbell.animation.command import Wanted, animate
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.report.animations import page_name
 from dumbbell.studies import load_study
@@ -22,7 +23,7 @@ def animate_study(name: str, folder: Path, engine: str, err: Console) -> Iterato
     """
     study = load_study(name)
     if not study.animations:
-        raise DumbbellError(f"{name}: this study names no animations")
+        raise DumbbellError(f"{name}: this study names no animations", code=Code.ANIMATION)
     for key, animation in study.animations.items():
         part = study.parts[animation.part]
         file = study.folder / part.experiment

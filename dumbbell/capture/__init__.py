@@ -11,6 +11,7 @@ from dumbbell import _core
 from dumbbell.capture import pieces
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass, classified
 from dumbbell.capture.together import needed, together
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 
 __all__ = ["CaptureError", "packets", "survey", "survey_json"]
@@ -24,6 +25,8 @@ _Read = TypeVar("_Read")
 
 class CaptureError(DumbbellError):
     """Capture that cannot be read."""
+
+    code = Code.CAPTURE
 
 
 #: Start and end, ns after the first timestamp of a file; None: start or end of the file.

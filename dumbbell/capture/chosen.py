@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, shortened
 
 
@@ -23,7 +24,8 @@ def chosen(found: dict[str, Any], host: str | None, port: int | None) -> dict[st
             host = str(ipaddress.ip_address(host))
         except ValueError:
             raise DumbbellError(
-                f"--host {shortened(host)}: no address; allowed: 10.0.0.1, 2001:db8::1"
+                f"--host {shortened(host)}: no address; allowed: 10.0.0.1, 2001:db8::1",
+                code=Code.SELECTION,
             ) from None
 
     def is_wanted(row: dict[str, Any], one: str, other: str) -> bool:

@@ -17,6 +17,7 @@ from dumbbell.capture.folder import files_of, read_all
 from dumbbell.capture.packet_table import packet_table
 from dumbbell.capture.tables import frames, write
 from dumbbell.capture.terminal import shown
+from dumbbell.codes import Code
 from dumbbell.console import print_text
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.files.kinds import is_capture
@@ -134,10 +135,12 @@ def _window(wanted: Wanted) -> Window:
         except units.QuantityError as error:
             likely = ", ".join(error.allowed)
             hint = f"; units: {likely}" if likely else ""
-            raise DumbbellError(f"{option} {shortened(text)}: {error.message}{hint}") from None
+            raise DumbbellError(
+                f"{option} {shortened(text)}: {error.message}{hint}", code=error.code
+            ) from None
     start, end = ends
     if end is not None and end <= (start or 0):
-        raise DumbbellError(f"--to {wanted.end}: it should be later than --from")
+        raise DumbbellError(f"--to {wanted.end}: it should be later than --from", code=Code.MOMENT)
     return start, end
 
 
@@ -185,17 +188,21 @@ def _check(files: Sequence[str], wanted: Wanted) -> None:
     if len(printed) > 1:
         first, second = printed[:2]
         raise DumbbellError(
-            f"{first} and {second} cannot both be printed: give one of them a place"
+            f"{first} and {second} cannot both be printed: give one of them a place",
+            code=Code.EXCLUSIVE,
         )
     if wanted.connections and wanted.html is None and wanted.packets is None:
         raise DumbbellError(
-            "--connection chooses what a page or --packets shows: it needs --html or --packets"
+            "--connection chooses what a page or --packets shows: it needs --html or --packets",
+            code=Code.EXCLUSIVE,
         )
     targets = (("--json", wanted.json), ("--html", wanted.html), ("--packets", wanted.packets))
     for option, target in targets:
         path = Path(str(target))
         if target is not None and target != PRINTED and (str(path) in files or is_capture(path)):
-            raise DumbbellError(f"{option} {path}: this would overwrite a capture")
+            raise DumbbellError(
+                f"{option} {path}: this would overwrite a capture", code=Code.OVERWRITE
+            )
 
 
 def _names(files: Sequence[str]) -> list[str]:

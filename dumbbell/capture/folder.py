@@ -13,6 +13,7 @@ from rich.text import Text
 
 from dumbbell.capture import CaptureError, Window, survey
 from dumbbell.capture.classes import SizeClass
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.files.kinds import is_capture
 
@@ -29,11 +30,15 @@ def files_of(folder: Path) -> list[str]:
     try:
         found = [str(path) for path in sorted(folder.rglob("*")) if is_capture(path)]
     except OSError as error:
-        raise DumbbellError(f"{folder}: cannot be read: {error.strerror or error}") from None
+        raise DumbbellError(
+            f"{folder}: cannot be read: {error.strerror or error}", code=Code.CAPTURE_FOLDER
+        ) from None
     if not found:
-        raise DumbbellError(f"{folder}: no capture in this folder")
+        raise DumbbellError(f"{folder}: no capture in this folder", code=Code.CAPTURE_FOLDER)
     if len(found) > MOST:
-        raise DumbbellError(f"{folder}: {len(found)} captures; at most {MOST}")
+        raise DumbbellError(
+            f"{folder}: {len(found)} captures; at most {MOST}", code=Code.CAPTURE_FOLDER
+        )
     return found
 
 

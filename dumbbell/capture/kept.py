@@ -6,6 +6,7 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, StoreError
 from dumbbell.experiment import Experiment
 from dumbbell.files.names import distinct, run_words
@@ -49,9 +50,13 @@ def write_captures(
             parts = split_by_tap(whole) if per_tap else {None: whole}
             paths = {tap: Path(folder) / names[run, tap] for tap in parts}
         except OSError as error:
-            raise StoreError(f"{kept}: cannot be read: {error.strerror or error}") from None
+            raise StoreError(
+                f"{kept}: cannot be read: {error.strerror or error}", code=Code.STORE_ACCESS
+            ) from None
         except (struct.error, LookupError, ValueError):
-            raise StoreError(f"{kept}: damaged: no whole capture of this run's taps") from None
+            raise StoreError(
+                f"{kept}: damaged: no whole capture of this run's taps", code=Code.DAMAGED
+            ) from None
         for tap, content in parts.items():
             path = paths[tap]
             write_output(path, content)
@@ -66,7 +71,8 @@ def check_captured(experiment: Experiment, path: str | Path) -> None:
     ):
         raise ExperimentError(
             f"{path}: captures are wanted, but the experiment makes none: it needs"
-            " `sampling: {capture: true}` and taps"
+            " `sampling: {capture: true}` and taps",
+            code=Code.SAMPLING,
         )
 
 

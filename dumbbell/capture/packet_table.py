@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.capture import packets
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 
 #: Maximum number of packets of one connection.
@@ -28,12 +29,17 @@ def packet_table(found: dict[str, Any], connections: Sequence[int]) -> pl.DataFr
     """
     name = found["file"]["name"]
     if name == "-":
-        raise DumbbellError("--packets reads the file once more: give a file, not standard input")
+        raise DumbbellError(
+            "--packets reads the file once more: give a file, not standard input",
+            code=Code.EXCLUSIVE,
+        )
     ends = _ends(found["connections"])
     for one in connections:
         if one not in ends:
             known = f"0 to {max(ends)}" if ends else "none"
-            raise DumbbellError(f"{name}: --connection {one}: there are {known}")
+            raise DumbbellError(
+                f"{name}: --connection {one}: there are {known}", code=Code.SELECTION
+            )
     wanted = list(connections) or list(ends)
     if not wanted:
         return pl.DataFrame(schema=_SCHEMA)
@@ -42,7 +48,9 @@ def packet_table(found: dict[str, Any], connections: Sequence[int]) -> pl.DataFr
     columns = packets(name, wanted, MOST, window)
     for one, count in columns["packets_of_connections"].items():
         if count > MOST:
-            raise DumbbellError(f"{name}: connection {one} has {count} packets; at most {MOST}")
+            raise DumbbellError(
+                f"{name}: connection {one} has {count} packets; at most {MOST}", code=Code.SELECTION
+            )
     sides = zip(columns["connection"], columns["side"], strict=True)
     places = [ends[one][side] for one, side in sides]
     table = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dumbbell.capture import packets
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.face.page import application, json_data
 from dumbbell.files.output import json_text
@@ -50,7 +51,10 @@ def page(captures: Sequence[dict[str, Any]], connections: Sequence[int] = ()) ->
 def _packets(found: dict[str, Any], connections: Sequence[int]) -> dict[str, Any]:
     name = found["file"]["name"]
     if name == "-":
-        raise DumbbellError("a page needs the packets once more: give a file, not standard input")
+        raise DumbbellError(
+            "a page needs the packets once more: give a file, not standard input",
+            code=Code.EXCLUSIVE,
+        )
     sizes: dict[int, int] = {}
     for row in found["connections"]:
         sizes[row["connection"]] = sizes.get(row["connection"], 0) + row["packets"]
@@ -58,7 +62,9 @@ def _packets(found: dict[str, Any], connections: Sequence[int]) -> dict[str, Any
         if one not in sizes:
             known = ", ".join(map(str, list(sizes)[:20])) or "none"
             more = ", …" if len(sizes) > 20 else ""
-            raise DumbbellError(f"{name}: --connection {one}: there are {known}{more}")
+            raise DumbbellError(
+                f"{name}: --connection {one}: there are {known}{more}", code=Code.SELECTION
+            )
     wanted = list(connections) or sorted(sizes, key=lambda one: -sizes[one])[:CONNECTIONS_MAX]
     if not wanted:
         return {"frame": [], "packets_of_connections": {}}

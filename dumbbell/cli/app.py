@@ -21,6 +21,7 @@ from dumbbell.cli.contrast import contrast
 from dumbbell.cli.doctor import doctor
 from dumbbell.cli.explain import explain
 from dumbbell.cli.figure import figure
+from dumbbell.cli.help import help_
 from dumbbell.cli.init import init
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.query import query
@@ -60,6 +61,7 @@ app.command()(report)
 app.command()(figure)
 app.command()(query)
 app.command()(doctor)
+app.command("help")(help_)
 app.add_typer(study_app, name="study")
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(workload_app, name="workload")

@@ -91,51 +91,69 @@ def check(
             raise typer.Exit(1)
 
 
-def validate(file: File) -> None:
+def validate(
+    file: File,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Check again whenever the file is saved, until Ctrl-C.")
+    ] = False,
+) -> None:
     """Check an experiment file without running it."""
     with guarded():
-        from rich.text import Text
+        if not watch:
+            for line in _plan(file):
+                console.out.print(line, soft_wrap=True)
+            return
+        import time
 
-        from dumbbell.execution.enough import refuse_endless
-        from dumbbell.experiment.check import check_cells
-        from dumbbell.experiment.load import open_file
+        from dumbbell.cli.watch import watch as watched
 
-        experiment = open_file(file)
-        info, cells = experiment.info, experiment.count
-        runs = cells * info.repeats
-        pulse, checked, simulated_s, flows = Pulse(console.err), 0, 0.0, set[str]()
-        with console.err.status("") as status:
-            for part in check_cells(experiment):
-                checked += part.cells
-                simulated_s += part.duration_ns * info.repeats / 1e9
-                flows |= part.flows
-                text = f"{file.name}: {checked} of {cells} cells checked"
-                status.update(Text(text))
-                pulse(text)
-        refuse_endless(experiment, flows)
-        if experiment.expect:
-            from dumbbell.compare.expectations import refuse_impossible
+        watched(file, lambda path: f"good: {_plan(path)[-1]}", time.sleep)
 
-            refuse_impossible(info, experiment.file, experiment.expect, flows)
-        if experiment.search is not None:
-            from dumbbell.search.check import refuse_impossible as refuse_search
 
-            refuse_search(experiment)
-            names, spec = ", ".join(experiment.design.space), experiment.search
-            times = f"{_count(spec.evaluations, 'evaluation')} × {_count(spec.repeats, 'repeat')}"
-            console.out.print(f"  search over {names}: {times}", soft_wrap=True)
-        for name, levels in info.factors.items():
-            console.out.print(f"  {name}: {', '.join(levels)}", soft_wrap=True)
-        at_most = "at most " if experiment.enough is not None else ""
-        parts = [
-            _count(cells, "cell"),
-            "×",
-            at_most + _count(info.repeats, "repeat"),
-            "=",
-            at_most + _count(runs, "run"),
-        ]
-        text = f"{info.name}: {' '.join(parts)}, {at_most}{simulated_s:g} simulated seconds"
-        console.out.print(text, soft_wrap=True)
+def _plan(file: Path) -> list[str]:
+    """Checks all cells. Returns a line per factor, and the number of cells, repeats and runs."""
+    from rich.text import Text
+
+    from dumbbell.execution.enough import refuse_endless
+    from dumbbell.experiment.check import check_cells
+    from dumbbell.experiment.load import open_file
+
+    experiment = open_file(file)
+    info, cells = experiment.info, experiment.count
+    runs = cells * info.repeats
+    pulse, checked, simulated_s, flows = Pulse(console.err), 0, 0.0, set[str]()
+    with console.err.status("") as status:
+        for part in check_cells(experiment):
+            checked += part.cells
+            simulated_s += part.duration_ns * info.repeats / 1e9
+            flows |= part.flows
+            text = f"{file.name}: {checked} of {cells} cells checked"
+            status.update(Text(text))
+            pulse(text)
+    refuse_endless(experiment, flows)
+    lines = []
+    if experiment.expect:
+        from dumbbell.compare.expectations import refuse_impossible
+
+        refuse_impossible(info, experiment.file, experiment.expect, flows)
+    if experiment.search is not None:
+        from dumbbell.search.check import refuse_impossible as refuse_search
+
+        refuse_search(experiment)
+        names, spec = ", ".join(experiment.design.space), experiment.search
+        times = f"{_count(spec.evaluations, 'evaluation')} × {_count(spec.repeats, 'repeat')}"
+        lines.append(f"  search over {names}: {times}")
+    lines += [f"  {name}: {', '.join(levels)}" for name, levels in info.factors.items()]
+    at_most = "at most " if experiment.enough is not None else ""
+    parts = [
+        _count(cells, "cell"),
+        "×",
+        at_most + _count(info.repeats, "repeat"),
+        "=",
+        at_most + _count(runs, "run"),
+    ]
+    lines.append(f"{info.name}: {' '.join(parts)}, {at_most}{simulated_s:g} simulated seconds")
+    return lines
 
 
 def schema() -> None:

@@ -25,6 +25,7 @@ from dumbbell.cli.options import (
     Workers,
     Yes,
 )
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import write_json
 
@@ -97,4 +98,4 @@ def _write_windows(found: Comparison, path: Path) -> None:
     try:
         plot(found.together(), "window", over="engine").save(path)
     except ValueError as error:
-        raise DumbbellError(f"{path}: not drawn: {error}") from None
+        raise DumbbellError(f"{path}: not drawn: {error}", code=Code.OPTION) from None

@@ -9,6 +9,7 @@ import typer
 
 from dumbbell.cli.guard import check_places, guarded
 from dumbbell.cli.options import StoreArgument
+from dumbbell.codes import Code
 from dumbbell.console import say
 from dumbbell.errors import DumbbellError
 
@@ -71,7 +72,9 @@ def figure(
     """Draw a figure from the runs of a store."""
     with guarded():
         if output is None:
-            raise DumbbellError("figure: -o FILE is missing, as -o figure.svg (or .pdf, .png)")
+            raise DumbbellError(
+                "figure: -o FILE is missing, as -o figure.svg (or .pdf, .png)", code=Code.OPTION
+            )
         from dumbbell import load_results
         from dumbbell.cli.figure_options import checked, levels_of
         from dumbbell.figures import plot
@@ -100,5 +103,5 @@ def figure(
             drawn = plot(load_results(store, experiment, partial=True), kind, **chosen)
             drawn.save(output, theme, width_mm=wide, titled=title is not None)
         except ValueError as error:
-            raise DumbbellError(f"figure {kind}: {error}") from None
+            raise DumbbellError(f"figure {kind}: {error}", code=Code.OPTION) from None
         say(f"{drawn.title}: {output}")

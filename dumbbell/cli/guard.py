@@ -13,8 +13,9 @@ from typing import Any, cast
 
 import typer
 
+from dumbbell.codes import Code
 from dumbbell.console import claim_last_word, say, written
-from dumbbell.errors import DefectWarning, DumbbellError, Interrupted, StoreWarning
+from dumbbell.errors import DefectWarning, DumbbellError, ExperimentError, Interrupted, StoreWarning
 from dumbbell.files.output import check_place
 
 
@@ -28,14 +29,26 @@ def guarded() -> Iterator[None]:
             with written():
                 sys.stdout.flush()
     except Interrupted as error:
-        _say_last(f"dumbbell: {error}")
+        _say_last(f"dumbbell: {error} [{error.code}]")
         raise typer.Exit(130) from None
     except DumbbellError as error:
-        say(f"dumbbell: {error}")
+        say(f"dumbbell: {error} [{error.code}]")
+        _say_excerpt(error)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         _say_last("dumbbell: stopped")
         raise typer.Exit(130) from None
+
+
+def _say_excerpt(error: DumbbellError) -> None:
+    """Prints the line of the experiment file that an error is about, on a terminal."""
+    from dumbbell import console
+
+    if isinstance(error, ExperimentError) and console.err.is_terminal:
+        from dumbbell.cli.excerpt import excerpt
+
+        for line in excerpt(error):
+            say(line)
 
 
 @contextlib.contextmanager
@@ -77,7 +90,9 @@ def levels(chosen: list[str] | None, option: str = "--set") -> dict[str, list[st
     for text in chosen or ():
         name, equals, level = text.partition("=")
         if not equals or not name.strip():
-            raise DumbbellError(f"{option} {text}: should be FACTOR=LEVEL, as {option} cc=cubic")
+            raise DumbbellError(
+                f"{option} {text}: should be FACTOR=LEVEL, as {option} cc=cubic", code=Code.SET_FORM
+            )
         found.setdefault(name.strip(), []).append(level)
     return found
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.guard import check_places, guarded
+from dumbbell.codes import Code
 from dumbbell.console import print_text, say
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import PRINTED, write_output
@@ -50,7 +51,8 @@ def init(
         else:
             raise DumbbellError(
                 "init asks its questions at a terminal, and standard input is none: "
-                f"`dumbbell init FILE --template NAME` asks nothing; names: {', '.join(NAMES)}"
+                f"`dumbbell init FILE --template NAME` asks nothing; names: {', '.join(NAMES)}",
+                code=Code.NO_ANSWER,
             )
         text = starter.text(answers)
         if str(file) == PRINTED:
@@ -69,5 +71,8 @@ def _refuse_existing(file: Path, force: bool) -> None:
     if str(file) == PRINTED:
         return
     if os.path.lexists(file) and not force:
-        raise DumbbellError(f"{file}: exists already; choose another name, or replace it: --force")
+        raise DumbbellError(
+            f"{file}: exists already; choose another name, or replace it: --force",
+            code=Code.OVERWRITE,
+        )
     check_places(file)

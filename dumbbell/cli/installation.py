@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dumbbell import _core
+from dumbbell.codes import Code
 from dumbbell.engines import ENGINES, Monitor, Run, SimEngine
 from dumbbell.engines.linux.kernel import kernels
 from dumbbell.engines.linux.registers import needed_bytes
@@ -79,7 +80,9 @@ def _simulator() -> str:
     run = Run("doctor", cell.scenario, 1, cell.duration_ns)
     first, second = (SimEngine().execute(run, Monitor()) for _ in range(2))
     if first.digest != second.digest:
-        raise DumbbellError(f"two digests for one run: {first.digest}, {second.digest}")
+        raise DumbbellError(
+            f"two digests for one run: {first.digest}, {second.digest}", code=Code.RUN_FAILED
+        )
     return f"1 s of a flow in {second.wall_s * 1e3:.1f} ms, digest {first.digest[:12]}"
 
 

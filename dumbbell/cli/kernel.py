@@ -9,6 +9,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import guarded
+from dumbbell.codes import Code
 from dumbbell.console import say
 from dumbbell.errors import EngineError
 
@@ -63,14 +64,14 @@ def _source(
     given = {"--source": tree, "--release": release, "--package": package}
     named = [option for option, value in given.items() if value is not None]
     if len(named) > 1:
-        raise EngineError(f"{' and '.join(named)} exclude each other")
+        raise EngineError(f"{' and '.join(named)} exclude each other", code=Code.EXCLUSIVE)
     if tree is not None and suite is not None:
-        raise EngineError("--source and --suite exclude each other")
+        raise EngineError("--source and --suite exclude each other", code=Code.EXCLUSIVE)
     if tree is not None:
         return tree
     name = f"linux-source-{release}" if release is not None else package
     if name is None and suite is not None:
-        raise EngineError("--suite needs --release or --package")
+        raise EngineError("--suite needs --release or --package", code=Code.EXCLUSIVE)
     from dumbbell.engines.linux.debian import Package
 
     return Package(name, suite) if name is not None else None

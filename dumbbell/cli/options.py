@@ -27,7 +27,7 @@ def _store(text: str) -> Path:
     try:
         return store_path(text)
     except StoreError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise typer.BadParameter(f"{error} [{error.code}]") from None
 
 
 _PLACE: Any = {"parser": _store, "metavar": "STORE"}

@@ -9,6 +9,7 @@ import typer
 from dumbbell import console
 from dumbbell.cli.guard import guarded
 from dumbbell.cli.options import StoreArgument
+from dumbbell.codes import Code
 from dumbbell.console import print_text, say
 from dumbbell.errors import DumbbellError
 
@@ -37,7 +38,7 @@ def query(
         from dumbbell.store.query import query
 
         if as_csv and as_json:
-            raise DumbbellError("--csv and --json: choose one")
+            raise DumbbellError("--csv and --json: choose one", code=Code.EXCLUSIVE)
         found = query(store, sql, experiment)
         if as_csv:
             print_text(found.write_csv())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from dumbbell import console
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.experiment.traffic import ALGORITHMS
 from dumbbell.starter import (
@@ -66,7 +67,9 @@ def _asked(question: str, default: str, read_answer: Callable[[str], _Answer]) -
             text = input().strip()
         except EOFError:
             console.say("")
-            raise DumbbellError("the questions were not answered; nothing is written") from None
+            raise DumbbellError(
+                "the questions were not answered; nothing is written", code=Code.NO_ANSWER
+            ) from None
         except UnicodeDecodeError:
             console.say("  not UTF-8 text")
             continue

@@ -30,6 +30,7 @@ from dumbbell.cli.options import (
     Workers,
     Yes,
 )
+from dumbbell.codes import Code
 from dumbbell.console import say
 from dumbbell.files.output import write_json
 
@@ -177,5 +178,8 @@ def _keep(folder: Path, engine: str) -> None:
     from dumbbell.errors import DumbbellError
 
     if engine == "sim":
-        raise DumbbellError("--keep: a run of the engine sim has no folder; linux and netns have")
+        raise DumbbellError(
+            "--keep: a run of the engine sim has no folder; linux and netns have",
+            code=Code.EXCLUSIVE,
+        )
     os.environ[KEEP] = str(folder.resolve())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.console import say
 from dumbbell.errors import DumbbellError
 from dumbbell.execution.shard import Shard
@@ -15,7 +16,8 @@ def refuse_json(json_file: Path | None) -> None:
     if json_file is not None:
         raise DumbbellError(
             f"--json {json_file}: not with --shard: tables are made of all shards. Merge them "
-            "(`dumbbell store merge`), then run the same command without --shard"
+            "(`dumbbell store merge`), then run the same command without --shard",
+            code=Code.EXCLUSIVE,
         )
 
 

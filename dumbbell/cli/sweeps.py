@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from dumbbell import console
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.execution import use_progress
 from dumbbell.execution.bar import duration_text, progress_on
@@ -42,9 +43,11 @@ class _Consent(Silent):
             return
         text = f"{sweep.title}: {self._runs} runs are to be made, more than {MOST_RUNS}"
         if not (sys.stdin is not None and sys.stdin.isatty() and console.err.is_terminal):
-            raise DumbbellError(f"{text}: --yes makes them, --dry-run says what they take")
+            raise DumbbellError(
+                f"{text}: --yes makes them, --dry-run says what they take", code=Code.NO_ANSWER
+            )
         if not typer.confirm(f"{text}. Make them?", err=True):
-            raise DumbbellError(f"{sweep.title}: these runs were not made")
+            raise DumbbellError(f"{sweep.title}: these runs were not made", code=Code.NO_ANSWER)
         self._given = True
 
 

@@ -10,6 +10,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import guarded
+from dumbbell.codes import Code
 from dumbbell.console import print_text, say
 from dumbbell.errors import DumbbellError
 from dumbbell.files.kinds import is_capture
@@ -200,10 +201,11 @@ def _quantity(option: str, text: str | None, family: Family) -> int | None:
     except units.QuantityError as error:
         likely = ", ".join(error.allowed)
         raise DumbbellError(
-            f"{option} {text}: {error.message}" + (f"; units: {likely}" if likely else "")
+            f"{option} {text}: {error.message}" + (f"; units: {likely}" if likely else ""),
+            code=error.code,
         ) from None
     if number <= 0:
-        raise DumbbellError(f"{option} {text}: a {family.name} above 0 is needed")
+        raise DumbbellError(f"{option} {text}: a {family.name} above 0 is needed", code=Code.OPTION)
     return number
 
 
@@ -211,8 +213,10 @@ def _target(output: Path | None) -> Path:
     """Path of the experiment. An existing file is replaced only if `-o` names it."""
     if output is None:
         if _DEFAULT.exists():
-            raise DumbbellError(f"{_DEFAULT} exists already: name a file with -o")
+            raise DumbbellError(
+                f"{_DEFAULT} exists already: name a file with -o", code=Code.OVERWRITE
+            )
         return _DEFAULT
     if is_capture(output):
-        raise DumbbellError(f"-o {output}: this would overwrite a capture")
+        raise DumbbellError(f"-o {output}: this would overwrite a capture", code=Code.OVERWRITE)
     return output

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dumbbell.codes import Code
 from dumbbell.compare.samples import USUAL, Sample, samples
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.files.input import read_file
@@ -122,7 +123,9 @@ def read(path: Path) -> Baseline:
     try:
         data = read_file(path, MAX_BYTES)
     except OSError as error:
-        raise DumbbellError(f"{path}: no baseline: {error.strerror}; {again}") from None
+        raise DumbbellError(
+            f"{path}: no baseline: {error.strerror}; {again}", code=Code.BASELINE
+        ) from None
     try:
         fields: dict[str, Any] = json.loads(data)
         if fields.pop("format") != FORMAT:
@@ -131,7 +134,9 @@ def read(path: Path) -> Baseline:
         return Baseline(**fields, samples=made)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         what = shortened(str(error), 100)
-        raise DumbbellError(f"{path}: not a baseline ({what}); {again}") from None
+        raise DumbbellError(
+            f"{path}: not a baseline ({what}); {again}", code=Code.BASELINE
+        ) from None
 
 
 def _sample(fields: dict[str, Any]) -> Sample:
@@ -158,7 +163,8 @@ def against(now: Baseline, before: Baseline, tolerance: float) -> list[Quantity]
         if mine != theirs:
             raise DumbbellError(
                 f"the baseline has the {name} {shortened(theirs)}, this run {shortened(mine)}: "
-                "--update writes a new one"
+                "--update writes a new one",
+                code=Code.BASELINE,
             )
     old = {one.key: one for one in before.samples}
     new = {one.key: one for one in now.samples}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.compare import baseline as baselines
 from dumbbell.compare.baseline import LEAST_TESTED, Baseline, Change, Quantity
 from dumbbell.compare.expectations import check, refuse_impossible
@@ -45,10 +46,12 @@ class Checking:
         self._path, self._tolerance, self._update = baseline, tolerance, update
         self._before: Baseline | None = None
         if update and baseline is None:
-            raise DumbbellError("--update writes a baseline: name its file with --baseline")
+            raise DumbbellError(
+                "--update writes a baseline: name its file with --baseline", code=Code.BASELINE
+            )
         if not self._expected and baseline is None:
             message = "nothing is expected: write `expect` into the file, or name a --baseline"
-            raise DumbbellError(f"{file}: {message}")
+            raise DumbbellError(f"{file}: {message}", code=Code.NOTHING_EXPECTED)
         if baseline is not None and not update:
             self._before = baselines.read(baseline)
         refuse_impossible(opened.info, opened.file, self._expected, opened.flows)

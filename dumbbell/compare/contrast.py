@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.codes import Code
 from dumbbell.compare.samples import USUAL, Sample, samples
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.metrics import METRICS
@@ -106,13 +107,16 @@ def contrasts(
     for metric in metrics:
         _known("metric", metric, sorted(METRICS))
     if len(chosen) < 2:
-        raise DumbbellError(f"two levels of {factor} are compared; there is {', '.join(chosen)}")
+        raise DumbbellError(
+            f"two levels of {factor} are compared; there is {', '.join(chosen)}", code=Code.CONTRAST
+        )
     made = list(_pairs(samples(results, list(metrics) or USUAL), factor, chosen))
     if not metrics:
         made = [one for one in made if one.varies]
     if not made:
         raise DumbbellError(
-            "nothing differs: every usual metric has equal values, or values at one level alone"
+            "nothing differs: every usual metric has equal values, or values at one level alone",
+            code=Code.CONTRAST,
         )
     adjusted = holm([one.paired.p for one in made])
     return [
@@ -145,4 +149,6 @@ def _known(what: str, name: str, allowed: Sequence[str]) -> None:
         near = nearest_name(name, allowed)
         guess = f"; did you mean {near}?" if near else ""
         listed = ", ".join(allowed[:12]) or "none"
-        raise DumbbellError(f"unknown {what} {shortened(name)}{guess}; there are: {listed}")
+        raise DumbbellError(
+            f"unknown {what} {shortened(name)}{guess}; there are: {listed}", code=Code.CONTRAST
+        )

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 import dumbbell
+from dumbbell.codes import Code
 from dumbbell.compare.agreement import Criterion, compare
 from dumbbell.errors import EngineError
 from dumbbell.experiment.design import Overrides
@@ -141,7 +142,9 @@ def compare_engines(
     Raises what `dumbbell.run` raises; `EngineError` unless two different engines are named.
     """
     if len(engines) != 2 or engines[0] == engines[1]:
-        raise EngineError(f"two different engines are compared; found {', '.join(engines)}")
+        raise EngineError(
+            f"two different engines are compared; found {', '.join(engines)}", code=Code.TWO_ENGINES
+        )
     first, second = (
         dumbbell.run(
             path,

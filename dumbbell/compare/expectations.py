@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.compare.samples import DESCRIPTIONS
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.expect import ExpectSpec
@@ -86,7 +87,11 @@ def check(results: Results, expectations: Sequence[ExpectSpec]) -> list[Checked]
     Raises `ExperimentError` if there are no expectations, or one has no cell.
     """
     if not expectations:
-        raise ExperimentError("nothing is expected: write `expect` into the file", field="expect")
+        raise ExperimentError(
+            "nothing is expected: write `expect` into the file",
+            field="expect",
+            code=Code.NOTHING_EXPECTED,
+        )
     return [
         one
         for place, expect in enumerate(expectations)
@@ -164,10 +169,14 @@ def _check(results: Results, expect: ExpectSpec, field: str) -> list[Checked]:
     for column, level in fixed.items():
         if column not in measured.columns:
             known = ", ".join(results.experiment.factors) or "none"
-            raise ExperimentError(f"no factor {column!r}; there are: {known}", field=field)
+            raise ExperimentError(
+                f"no factor {column!r}; there are: {known}", field=field, code=Code.EXPECT
+            )
         measured = measured.filter(pl.col(column) == level)
     if measured.is_empty():
-        raise ExperimentError(f"nothing is measured for {expect.metric} there", field=field)
+        raise ExperimentError(
+            f"nothing is measured for {expect.metric} there", field=field, code=Code.EXPECT
+        )
     of = [column for column in METRICS[expect.metric].of if column not in DESCRIPTIONS]
     names = [*results.experiment.factors, *of]
     return [

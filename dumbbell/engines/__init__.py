@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dumbbell.codes import Code
 from dumbbell.engines.base import Engine, Monitor, Run, RunResult
 from dumbbell.engines.sim import SimEngine
 from dumbbell.errors import EngineError, nearest_name
@@ -39,7 +40,9 @@ def engine_named(name: str) -> Engine:
     if kind not in ENGINES or (variant and kind != "linux"):
         near = nearest_name(kind, ENGINES)
         hint = f"; did you mean {near}?" if near is not None else ""
-        raise EngineError(f"no engine {name!r}{hint}; there are {', '.join(ENGINES)}")
+        raise EngineError(
+            f"no engine {name!r}{hint}; there are {', '.join(ENGINES)}", code=Code.UNKNOWN_ENGINE
+        )
     return ENGINES[kind](variant)
 
 

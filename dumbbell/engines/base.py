@@ -6,6 +6,7 @@ from typing import Protocol
 
 from dumbbell import _core
 from dumbbell._core import Monitor as Monitor
+from dumbbell.codes import Code
 from dumbbell.engines.preflight import Concern
 from dumbbell.runs import Run as Run
 from dumbbell.runs import RunResult as RunResult
@@ -52,8 +53,8 @@ class Engine(Protocol):
         """
 
 
-def scenario_error(path: str, message: str) -> _core.ScenarioError:
+def scenario_error(path: str, message: str, code: Code = Code.ENGINE_LACKS) -> _core.ScenarioError:
     """Error about a field of a scenario."""
     error = _core.ScenarioError(path, message)
-    error.path, error.message = path, message
+    error.path, error.message, error.code = path, message, code
     return error

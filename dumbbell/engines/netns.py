@@ -8,6 +8,7 @@ import subprocess
 from functools import lru_cache
 
 from dumbbell._core import Monitor
+from dumbbell.codes import Code
 from dumbbell.engines.base import Run, RunResult, scenario_error
 from dumbbell.engines.linux.engine import check_hops, timed
 from dumbbell.engines.linux.guest import guest_program, guest_version, needs
@@ -32,7 +33,8 @@ class NetnsEngine:
     def __init__(self) -> None:
         if os.geteuid() != 0:
             raise EngineError(
-                "the engine netns needs the rights of root; the engine linux does not"
+                "the engine netns needs the rights of root; the engine linux does not",
+                code=Code.RIGHTS,
             )
         self.version = f"{os.uname().release}+{guest_version()}+{taps.VERSION}"
 
@@ -57,7 +59,8 @@ class NetnsEngine:
                 f"this host's kernel ({os.uname().release}) lacks what the experiment needs: "
                 + ", ".join(missing)
                 + "; a kernel with these options has it, as distributions' own have, or the "
-                "engine linux"
+                "engine linux",
+                code=Code.HOST_KERNEL,
             )
 
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
@@ -72,5 +75,5 @@ def _missing(wanted: frozenset[str]) -> tuple[str, ...]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     found = json.loads(done.stdout)
     if "message" in found:
-        raise EngineError(f"the engine netns cannot begin: {found['message']}")
+        raise EngineError(f"the engine netns cannot begin: {found['message']}", code=Code.RIGHTS)
     return tuple(found["missing"])

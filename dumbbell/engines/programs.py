@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.engines.base import scenario_error
 from dumbbell.errors import nearest_name
 from dumbbell.scenario import read_scenario
@@ -24,7 +25,7 @@ def check_programs(scenario: str) -> None:
         path = program["environment"].get("PATH", PATH)
         message = _problem(program["run"][0], path)
         if message is not None:
-            raise scenario_error(f"programs[{number}].run", message)
+            raise scenario_error(f"programs[{number}].run", message, Code.PROGRAM)
 
 
 def _problem(name: str, path: str) -> str | None:

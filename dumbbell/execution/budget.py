@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell import _core
+from dumbbell.codes import Code
 from dumbbell.engines.base import scenario_error
 from dumbbell.errors import DumbbellError, nearest_name
 from dumbbell.experiment.units import SIZE, QuantityError, whole
@@ -66,7 +67,9 @@ def allowed(chosen: Sequence[str] | Mapping[str, float] | None) -> Allowed:
             near = nearest_name(name, LIMITS)
             hint = f"; did you mean {near}?" if near else ""
             words = ", ".join((*LIMITS, "all"))
-            raise DumbbellError(f"--allow {name}: no such limit{hint} Allowed: {words}")
+            raise DumbbellError(
+                f"--allow {name}: no such limit{hint} Allowed: {words}", code=Code.LIMIT
+            )
         found[name] = _number(name, number)
     return found
 
@@ -82,7 +85,9 @@ def _number(name: str, text: str | float) -> float:
     except QuantityError:
         pass
     example = "16 GB" if name in ("memory", "captures") else "5e9"
-    raise DumbbellError(f"--allow {name}={text}: should be a number, as {name}={example}")
+    raise DumbbellError(
+        f"--allow {name}={text}: should be a number, as {name}={example}", code=Code.LIMIT
+    )
 
 
 def check(scenario: str, raised: Allowed) -> list[int]:
@@ -97,7 +102,7 @@ def check(scenario: str, raised: Allowed) -> list[int]:
     for name, limit in LIMITS.items():
         found, most = estimate[limit.key], raised.get(name, limit.most)
         if found > most:
-            raise scenario_error(*_refusal(name, limit, estimate, most))
+            raise scenario_error(*_refusal(name, limit, estimate, most), Code.BUDGET)
     boundless: list[int] = estimate["boundless"]
     return boundless
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from dumbbell.codes import Code
 from dumbbell.errors import EngineError, nearest_name, shortened
 from dumbbell.execution.pool import LostError
 
@@ -98,7 +99,9 @@ def _settle(found: Future[Any], inner: Any) -> None:
 
 def _failure(error: BaseException) -> BaseException:
     if type(error).__name__ == "KilledWorker":
-        return EngineError(f"each of {_DEATHS + 1} workers died while it executed this run")
+        return EngineError(
+            f"each of {_DEATHS + 1} workers died while it executed this run", code=Code.CLUSTER
+        )
     return error
 
 
@@ -138,7 +141,9 @@ def _client(distributed: Any, address: str, place: str) -> Any:
         return distributed.Client(place, timeout=ANSWER_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         what = shortened(str(error), 100) or type(error).__name__
-        raise EngineError(f"{address}: no scheduler of Dask answers there: {what}") from None
+        raise EngineError(
+            f"{address}: no scheduler of Dask answers there: {what}", code=Code.CLUSTER
+        ) from None
 
 
 def _job_queue(address: str, jobs: int) -> Any:
@@ -147,7 +152,9 @@ def _job_queue(address: str, jobs: int) -> Any:
         cluster = getattr(queues, JOB_QUEUES[address])()
     except Exception as error:
         what = shortened(str(error), 200)
-        raise EngineError(f"{address}: {what} (see dask-jobqueue's configuration)") from None
+        raise EngineError(
+            f"{address}: {what} (see dask-jobqueue's configuration)", code=Code.CLUSTER
+        ) from None
     cluster.scale(jobs=jobs)
     return cluster
 
@@ -157,7 +164,8 @@ def _package(name: str, extra: str) -> Any:
         return __import__(name)
     except ImportError:
         raise EngineError(
-            f"clusters need the package {name}: pip install 'dumbbell[{extra}]'"
+            f"clusters need the package {name}: pip install 'dumbbell[{extra}]'",
+            code=Code.NOT_INSTALLED,
         ) from None
 
 
@@ -165,4 +173,7 @@ def _unknown(address: str) -> EngineError:
     known = ["dask://HOST:PORT", _LOCAL, *JOB_QUEUES]
     near = nearest_name(address, known)
     hint = f"; did you mean {near}?" if near else ""
-    return EngineError(f"unknown cluster {shortened(address)}{hint}; there are {', '.join(known)}")
+    return EngineError(
+        f"unknown cluster {shortened(address)}{hint}; there are {', '.join(known)}",
+        code=Code.CLUSTER,
+    )

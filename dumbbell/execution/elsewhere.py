@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from dumbbell.codes import Code
 from dumbbell.errors import EngineError
 
 
@@ -41,7 +42,9 @@ def use_executor(chosen: ChosenExecutor | None) -> Iterator[None]:
 def refuse_shared_alone(chosen: Executor | str | None, *, shared: bool) -> None:
     """Raises `EngineError` if nobody shares the store."""
     if shared and chosen is None:
-        raise EngineError("only workers of a cluster or an executor can share a store")
+        raise EngineError(
+            "only workers of a cluster or an executor can share a store", code=Code.CLUSTER
+        )
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.engines.base import Engine
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.execution.budget import Allowed
@@ -80,7 +81,7 @@ def refuse_endless(
         return
     if shard is not None and shard.of > 1:
         what = "a shard cannot know when all repeats are enough; fix their number with --repeats N"
-        raise ExperimentError(what, file=experiment.file, field=_FIELD)
+        raise ExperimentError(what, file=experiment.file, field=_FIELD, code=Code.REPEATS)
     if until.flow is None:
         return
     locator = Locator(experiment.file, parse(experiment.info.yaml, experiment.file))
@@ -128,7 +129,9 @@ def _too_wide(experiment: Experiment, results: Results, until: UntilSpec) -> Ite
         if found is None:
             of_flow = f" of flow {until.flow}" if until.flow is not None else ""
             what = f"{until.metric}{of_flow} is not measured"
-            raise ExperimentError(what + _place(cell.levels), file=experiment.file, field=_FIELD)
+            raise ExperimentError(
+                what + _place(cell.levels), file=experiment.file, field=_FIELD, code=Code.REPEATS
+            )
         half, ratio = max(found, key=lambda one: one[1])
         if ratio > 1:
             yield _Width(number, half, ratio)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.execution.progress import Silent, Sweep, Work
 from dumbbell.files.output import PRINTED, OutputError, json_text
@@ -90,7 +91,8 @@ def event_log(path: Path) -> Iterator[EventLog]:
     """
     if str(path) == PRINTED:
         raise DumbbellError(
-            "--events -: standard output has the tables: name a file, a named pipe, or /dev/stderr"
+            "--events -: standard output has the tables: name a file, a named pipe, or /dev/stderr",
+            code=Code.EXCLUSIVE,
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

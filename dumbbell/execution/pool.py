@@ -17,6 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
 
+from dumbbell.codes import Code
 from dumbbell.engines.base import Engine, Monitor
 from dumbbell.errors import EngineError
 from dumbbell.execution.plan import Task
@@ -163,7 +164,9 @@ class Remote:
         try:
             inner = self._executor.submit(execute_remotely, name, version, task.run, self._shared)
         except Exception as error:
-            found.set_exception(EngineError(f"the workers cannot be reached: {error}"))
+            found.set_exception(
+                EngineError(f"the workers cannot be reached: {error}", code=Code.CLUSTER)
+            )
             return
         inner.add_done_callback(lambda one: self._answered(task, found, one, losses))
 
@@ -178,9 +181,11 @@ class Remote:
         if isinstance(error, LostError) and losses < MOST_LOSSES:
             self._hand_out(task, found, losses + 1)
         elif isinstance(error, LostError):
-            found.set_exception(EngineError(f"lost {1 + losses} times with its worker"))
+            found.set_exception(
+                EngineError(f"lost {1 + losses} times with its worker", code=Code.CLUSTER)
+            )
         elif isinstance(error, BrokenExecutor):
-            found.set_exception(EngineError(f"the workers are gone: {error}"))
+            found.set_exception(EngineError(f"the workers are gone: {error}", code=Code.CLUSTER))
         elif error is not None:
             found.set_exception(error)
         else:

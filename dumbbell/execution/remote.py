@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.engines import engine_named
 from dumbbell.engines.base import Engine, Monitor
 from dumbbell.errors import DumbbellError, EngineError
@@ -21,6 +22,8 @@ from dumbbell.store import Store
 
 class VersionError(EngineError):
     """A worker has another version of the engine."""
+
+    code = Code.VERSIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from types import FrameType
 
 from dumbbell import _core
+from dumbbell.codes import Code
 from dumbbell.engines.base import Engine
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
 from dumbbell.execution.budget import Allowed
@@ -137,11 +138,14 @@ def _pool(engine: Engine, store: Store | MemoryStore, workers: int | None) -> Po
     if not chosen.shared:
         return Remote(engine, chosen.executor)
     if not isinstance(store, Store):
-        raise EngineError("workers write a store that they share with this process: name one")
+        raise EngineError(
+            "workers write a store that they share with this process: name one", code=Code.CLUSTER
+        )
     if store.remote is not None:
         raise EngineError(
             f"{store.remote.url}: workers share a folder, no URL: without --shared their results "
-            "come back to this process, which uploads them"
+            "come back to this process, which uploads them",
+            code=Code.CLUSTER,
         )
     return Remote(engine, chosen.executor, store.path)
 
@@ -231,7 +235,10 @@ class _Batch:
         if self.failed:
             count = len(self.failed)
             others = f"; {count - 1} more failed" if count > 1 else ""
-            raise EngineError(f"{self.failed[0]}\n{self.done} runs finished and are kept{others}")
+            raise EngineError(
+                f"{self.failed[0]}\n{self.done} runs finished and are kept{others}",
+                code=Code.RUN_FAILED,
+            )
 
     def hear(self, works: Iterable[Work]) -> None:
         """Reports the runs that workers began."""
@@ -265,7 +272,8 @@ class _Batch:
             del self.running[future]
             defect = isinstance(error, _core.DefectError)
             what = f"a defect of the engine {self.engine.name}: " if defect else ""
-            self.fail(task, f"{what}{error}")
+            code = error.code if isinstance(error, EngineError) else Code.RUN_FAILED
+            self.fail(task, f"{what}{error} [{code}]")
             return
         self.hear([done.work])
         recorded = self.store.digest(task.run.id)

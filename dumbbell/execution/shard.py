@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, shortened
 
 #: Largest number of shards.
@@ -47,17 +48,20 @@ def shard_of(chosen: ShardLike | None) -> Shard | None:
     form = _FORM.fullmatch(text)
     if form is None:
         raise DumbbellError(
-            f"--shard {shortened(text)}: should be K/N, as --shard 3/16: the third of 16 shards"
+            f"--shard {shortened(text)}: should be K/N, as --shard 3/16: the third of 16 shards",
+            code=Code.SHARD,
         )
     number, of = int(form[1]), int(form[2])
     if not 1 <= of <= MOST_SHARDS:
         raise DumbbellError(
             f"--shard {text.strip()}: the number of shards should be from 1 to {MOST_SHARDS}; "
-            f"found {of}"
+            f"found {of}",
+            code=Code.SHARD,
         )
     if not 1 <= number <= of:
         raise DumbbellError(
-            f"--shard {text.strip()}: shards are counted from 1 to {of}; found {number}"
+            f"--shard {text.strip()}: shards are counted from 1 to {of}; found {number}",
+            code=Code.SHARD,
         )
     return Shard(number, of)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.codes import Code
 from dumbbell.errors import nearest_name
 from dumbbell.experiment.access_models import AccessSpec, Epochs, Wait
 from dumbbell.experiment.fields import QueueLimit
@@ -15,6 +17,9 @@ from dumbbell.experiment.queues import FRAME_BYTES
 from dumbbell.experiment.slots import SlotsSpec
 from dumbbell.experiment.source import Loc
 
+if TYPE_CHECKING:
+    from dumbbell.experiment.queues import QueueSpec as _Queue
+
 Sides = tuple[PipeSpec, PipeSpec]
 
 #: Least limit of a queue in front of slots.
@@ -22,6 +27,20 @@ LEAST_PACKETS = 300
 #: Fields of a link that an access link sets by its own parameters.
 _RATES = ("rate", "rates", "shaper", "changes")
 _NO_LOSS = LossSpec.made({"none": {}})
+
+
+class Base(NamedTuple):
+    """Values that changes start from, and return to.
+
+    Attributes:
+        rate: Rate in bit/s; None: it stays.
+        delay: Delay in ns.
+        loss: Loss outside of moments of loss.
+    """
+
+    rate: int | None
+    delay: int
+    loss: LossSpec
 
 
 def sides(spec: LinkSpec, ends: tuple[str, str], duration_ns: int, at: Loc) -> Sides | None:
@@ -43,17 +62,28 @@ def sides(spec: LinkSpec, ends: tuple[str, str], duration_ns: int, at: Loc) -> S
         for name in _RATES:
             if where is not None and name in where.given():
                 message = f"an access link has its own {name}; write access: {{type, down, up}}"
-                raise BuildError(message, (*at, "access"), name)
+                raise BuildError(message, (*at, "access"), name, code=Code.ACCESS)
     subscriber = access.subscriber or ends[0]
     if subscriber not in ends:
         near = nearest_name(subscriber, ends)
         message = "the subscriber is at neither end of the link"
-        raise BuildError(message, (*at, "access", "subscriber"), near or subscriber, ends)
-    up, down = _pipe(access, "up", duration_ns), _pipe(access, "down", duration_ns)
-    return (up, down) if subscriber == ends[0] else (down, up)
+        raise BuildError(
+            message, (*at, "access", "subscriber"), near or subscriber, ends, code=Code.ACCESS
+        )
+    names = ("up", "down") if subscriber == ends[0] else ("down", "up")
+    forward, backward = (
+        _pipe(
+            access, name, duration_ns, spec.pipe() | (side.pipe() if side is not None else {}), at
+        )
+        for name, side in zip(names, (spec.forward, spec.backward), strict=True)
+    )
+    return forward, backward
 
 
-def _pipe(access: AccessSpec, direction: str, duration_ns: int) -> PipeSpec:
+def _pipe(
+    access: AccessSpec, direction: str, duration_ns: int, own: Mapping[str, Any], at: Loc
+) -> PipeSpec:
+    """Pipe of a direction. `own`: fields that the file gives it, which changes start from."""
     model = access.model
     up = direction == "up"
     rate = (access.up or model.up_bps) if up else (access.down or model.down_bps)
@@ -72,10 +102,24 @@ def _pipe(access: AccessSpec, direction: str, duration_ns: int) -> PipeSpec:
     if model.epochs is not None:
         # Behind slots the rate stays: the kernel's netem cannot change it.
         nominal = None if wait is not None else rate
-        found = list(_changes(model.epochs, access, (nominal, delay), duration_ns))
+        if nominal is not None and model.epochs.rate_spread:
+            _refuse_shaping(access, own.get("queue"), at)
+        base = Base(nominal, own.get("delay", delay), own.get("loss", _NO_LOSS))
+        found = list(_changes(model.epochs, access, base, duration_ns))
         if found:
             fields["changes"] = found
     return PipeSpec.made(fields)
+
+
+def _refuse_shaping(access: AccessSpec, queue: _Queue | None, at: Loc) -> None:
+    """Refuses a queue with a rate of its own where the rate of the access link changes."""
+    if queue is not None and queue.own_rate is not None:
+        name = "htb" if queue.htb is not None else "cake with a bandwidth"
+        message = (
+            f"the rate of {access.type} changes over time, and {name} has a rate of its own: shape "
+            "on a link of its own in front of this one, or leave the bandwidth out"
+        )
+        raise BuildError(message, (*at, "access"), code=Code.ACCESS)
 
 
 def _slots(wait: Wait) -> SlotsSpec:
@@ -83,10 +127,10 @@ def _slots(wait: Wait) -> SlotsSpec:
 
 
 def _changes(
-    epochs: Epochs, access: AccessSpec, nominal: tuple[int | None, int], duration_ns: int
+    epochs: Epochs, access: AccessSpec, base: Base, duration_ns: int
 ) -> Iterator[ChangeSpec]:
-    """New values until the end of the run. `nominal`: rate in bit/s, None if it stays; delay."""
-    rate, delay = nominal
+    """New values until the end of the run."""
+    rate, delay = base.rate, base.delay
     for number, at in enumerate(range(epochs.first_ns, duration_ns, epochs.every_ns)):
         fields: dict[str, object] = {"at": at}
         if rate is not None and epochs.rate_spread:
@@ -101,7 +145,7 @@ def _changes(
         if len(fields) > 1:
             yield ChangeSpec.made(fields)
         if epochs.loss and at + epochs.loss_ns < duration_ns:
-            yield ChangeSpec.made({"at": at + epochs.loss_ns, "loss": _NO_LOSS})
+            yield ChangeSpec.made({"at": at + epochs.loss_ns, "loss": base.loss})
 
 
 def _draw(access: AccessSpec, quantity: str, number: int) -> float:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.codes import Code
 from dumbbell.experiment.fields import (
     Checked,
     Flag,
@@ -29,7 +30,7 @@ from dumbbell.experiment.traffic import ALGORITHMS, Algorithm
 
 def _positive(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise problem("a number above 0 is needed", found=value)
+        raise problem("a number above 0 is needed", found=value, code=Code.OUT_OF_RANGE)
     return float(value)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell._core import RoutingError
+from dumbbell.codes import Code
 from dumbbell.experiment.build_flows import FlowBuilder, suggested
 from dumbbell.experiment.build_network import Parts
 from dumbbell.experiment.document import ExperimentFile
@@ -109,7 +110,7 @@ class _Builder(FlowBuilder):
                 at = self.origins[flows[error.flow][0]]
             if error.route is not None:
                 at = self.origins["routes", error.route]
-            raise BuildError(error.message, at) from None
+            raise BuildError(error.message, at, code=Code.NO_PATH) from None
         of_flows = rtts[: len(flows)]
         rtt_ns = {flow["name"]: rtt for (_, flow), rtt in zip(flows, of_flows, strict=True)}
         largest = max(rtts, default=None)
@@ -136,12 +137,16 @@ class _Builder(FlowBuilder):
             for end in (link["a"], link["b"]):
                 if end not in known:
                     at = (*self.origins["links", i], "between")
-                    raise BuildError(f"no node {end}", at, None, suggested(end, known))
+                    raise BuildError(
+                        f"no node {end}", at, None, suggested(end, known), code=Code.NO_NODE
+                    )
         for key, flow in self.with_ends():
             self.check_hosts(flow, self.origins[key])
         for i, node in enumerate(self.nodes):
             if node["name"] not in joined:
-                raise BuildError(f"no link joins {node['name']}", self.origins["nodes", i])
+                raise BuildError(
+                    f"no link joins {node['name']}", self.origins["nodes", i], code=Code.NO_PATH
+                )
 
 
 def build(file: ExperimentFile, folder: Path, parts: Parts | None = None) -> Built:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.catalogue import congestion_controls
+from dumbbell.codes import Code
 from dumbbell.errors import nearest_name
 from dumbbell.experiment.arrivals import ArrivalsSpec
 from dumbbell.experiment.build_network import NetworkBuilder, Parts
@@ -97,7 +98,7 @@ class FlowBuilder(NetworkBuilder):
         if name in self.flow_names:
             hint = "; with count, write {i} in the name" if spec.count is not None else ""
             at = (*self.origins["flows", len(self.flows)], "name")
-            raise BuildError(f"two flows are named {name}{hint}", at)
+            raise BuildError(f"two flows are named {name}{hint}", at, code=Code.FLOW_TAKEN)
         self.flow_names.add(name)
         flow: dict[str, Any] = {
             "name": name,
@@ -147,7 +148,9 @@ class FlowBuilder(NetworkBuilder):
         for i, between in enumerate(found):
             name = f"{flow['name']}/{i + 1}"
             if name in self.flow_names:
-                raise BuildError(f"two flows are named {name}", (*here, "name"))
+                raise BuildError(
+                    f"two flows are named {name}", (*here, "name"), code=Code.FLOW_TAKEN
+                )
             self.flow_names.add(name)
             start = flow["start_ns"] if between.spec.start is None else between.spec.start
             part = {**flow, "name": name, "start_ns": start, "stop_ns": between.spec.stop}
@@ -207,12 +210,14 @@ class FlowBuilder(NetworkBuilder):
             self.origins["sessions", i] = at
             session, connections = page.session()
             if any(other["name"] == page.name for other in self.sessions):
-                raise BuildError(f"two pages are named {page.name}", (*at, "name"))
+                raise BuildError(
+                    f"two pages are named {page.name}", (*at, "name"), code=Code.FLOW_TAKEN
+                )
             self.sessions.append(session)
             for name, server in connections:
                 self.origins["flows", len(self.flows)] = at
                 if name in self.flow_names:
-                    raise BuildError(f"two flows are named {name}", at)
+                    raise BuildError(f"two flows are named {name}", at, code=Code.FLOW_TAKEN)
                 self.flow_names.add(name)
                 self.flows.append(self.connection(page, name, server))
 
@@ -289,7 +294,11 @@ class FlowBuilder(NetworkBuilder):
                 field = {"from": "server", "to": "client"}[end] if at[0] == "pages" else end
                 here = (*at, field)
                 raise BuildError(
-                    f"no host {flow[end]}", here, None, suggested(flow[end], self.host_names)
+                    f"no host {flow[end]}",
+                    here,
+                    None,
+                    suggested(flow[end], self.host_names),
+                    code=Code.NO_NODE,
                 )
 
 

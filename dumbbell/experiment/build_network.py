@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell._core import Network
+from dumbbell.codes import Code
 from dumbbell.experiment.access import Sides, sides
 from dumbbell.experiment.document import DEFAULTS, ExperimentFile
 from dumbbell.experiment.network import LinkSpec, PipeSpec, RouterSpec, SpraySpec
@@ -121,7 +122,7 @@ class NetworkBuilder:
             for name in section:
                 if kinds.setdefault(name, kind) != kind:
                     message = f"{name} is a {kinds[name]} already"
-                    raise BuildError(message, (f"{_plural(kind)}", name))
+                    raise BuildError(message, (f"{_plural(kind)}", name), code=Code.NAME_TAKEN)
                 named.append((name, kind))
         for name, kind in dict(named).items():
             at: Loc = (_plural(kind), name)
@@ -188,12 +189,12 @@ class NetworkBuilder:
                 name, known = spec.name or "", tuple(placed)
                 if name not in placed:
                     message = "between is missing, and no link of a template has this name"
-                    raise BuildError(message, here, name or None, known)
+                    raise BuildError(message, here, name or None, known, code=Code.NO_NODE)
                 placed[name] = self.changed(placed[name], spec, here)
                 continue
             name = spec.name or f"{ends[0]}-{ends[1]}"
             if name in placed:
-                raise BuildError(f"{name} is the name of another link", here)
+                raise BuildError(f"{name} is the name of another link", here, code=Code.NAME_TAKEN)
             placed[name] = self.parts.link(spec, (ends[0], ends[1]), self.file.duration, here)
         for name, link in placed.items():
             self.add_link(name, link)
@@ -249,10 +250,12 @@ class NetworkBuilder:
         found = [link["name"] for link in here if via in (link["a"], link["b"])]
         if len(found) > 1:
             message = f"several links join {node} and {via}; name one"
-            raise BuildError(message, at, via, tuple(found))
+            raise BuildError(message, at, via, tuple(found), code=Code.NO_PATH)
         if not found:
             known = tuple(str(link["name"]) for link in here)
-            raise BuildError(f"no link or neighbour of {node}", (*at, "via"), via, known)
+            raise BuildError(
+                f"no link or neighbour of {node}", (*at, "via"), via, known, code=Code.NO_PATH
+            )
         return str(found[0])
 
     def taps(self) -> list[dict[str, Any]]:

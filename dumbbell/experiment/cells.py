@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.factors import REFERENCE, Factors, Level, referred
 from dumbbell.experiment.source import Loc, Node, dotted
@@ -54,16 +55,23 @@ def check_references(root: Node, factors: Factors, file: str) -> None:
                     field=section,
                     allowed=known,
                     nearest=nearest_name(name, known),
+                    code=Code.REFERENCE,
                 )
             if section in _FIXED:
                 message = "the same in all cells; it cannot refer to a factor"
-                raise ExperimentError(message, file=file, line=node.line, field=section)
+                raise ExperimentError(
+                    message, file=file, line=node.line, field=section, code=Code.REFERENCE
+                )
             used.add(name)
     for name in known:
         if name not in used:
             message = f"the factor changes nothing: write ${{{name}}} somewhere, or give it a path"
             raise ExperimentError(
-                message, file=file, line=factors.lines.get(name), field=factors.field_of(name)
+                message,
+                file=file,
+                line=factors.lines.get(name),
+                field=factors.field_of(name),
+                code=Code.UNUSED_FACTOR,
             )
 
 
@@ -138,6 +146,10 @@ def steps(path: str) -> list[str | int]:
     return found
 
 
+#: Sections that a path may name although the file does not have them.
+_MADE: tuple[Loc, ...] = (("hosts",), ("hosts", "defaults"), ("sampling",))
+
+
 def assign(node: Node, path: Sequence[str | int], value: Node, above: Loc = ()) -> Node:
     """Copy of the tree with `value` as the field at `path`.
 
@@ -157,8 +169,10 @@ def assign(node: Node, path: Sequence[str | int], value: Node, above: Loc = ()) 
         return Node(items, node.text, node.line)
     if isinstance(node.value, dict) and isinstance(step, str):
         child = node.value.get(step)
+        if child is None and rest and (*above, step) in _MADE:
+            child = Node({}, "", value.line, {})
         if child is None and rest:
-            known = ", ".join(node.value)
+            known = ", ".join(node.value) or "no entries"
             raise LookupError(f"{dotted(above) or 'the file'} has {known}")
         here = (*above, step)
         new = value if child is None else assign(child, rest, value, here)

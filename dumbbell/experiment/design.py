@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from dumbbell import _core
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment import cells, factors, space
 from dumbbell.experiment.document import ExperimentFile
@@ -61,10 +62,10 @@ class Design:
         root = _parsed(text, self.file)
         if not isinstance(root.value, dict):
             message = "an experiment is a mapping of fields"
-            raise ExperimentError(message, file=self.file, line=root.line)
+            raise ExperimentError(message, file=self.file, line=root.line, code=Code.NOT_EXPERIMENT)
         if "dumbbell" not in root.value:
             message = "no experiment of Dumbbell: the file should begin with 'dumbbell: 1'"
-            raise ExperimentError(message, file=self.file, line=root.line)
+            raise ExperimentError(message, file=self.file, line=root.line, code=Code.NOT_EXPERIMENT)
         self.varied = factors.read(root.value.get("factors"), self.file, reserved_names())
         self.space = space.read(root.value.get("search"), self.file, reserved_names(), self.varied)
         self.root, self.overrides = _override(root, self.varied, self.space, chosen)
@@ -108,7 +109,7 @@ def _override(
     done = as_written(chosen)
     for name, texts in done.items():
         if not texts:
-            raise ExperimentError("no level is given", file=f"{SET} {name}")
+            raise ExperimentError("no level is given", file=f"{SET} {name}", code=Code.SET_FORM)
         nodes = [_outside(_parsed(text, f"{SET} {name}={text}")) for text in texts]
         if name in varied.levels:
             dimension = sought.get(name)
@@ -119,7 +120,9 @@ def _override(
             factors.restrict(varied, name, levels)
             continue
         if len(nodes) != 1:
-            raise ExperimentError("a field takes one value", file=f"{SET} {name}")
+            raise ExperimentError(
+                "a field takes one value", file=f"{SET} {name}", code=Code.SET_FORM
+            )
         root = _assign(root, name, nodes[0], tuple(varied.levels))
     return root, done
 
@@ -149,11 +152,15 @@ def _assign(root: Node, name: str, value: Node, known: tuple[str, ...]) -> Node:
         return cells.assign(root, steps, value)
     except LookupError as error:
         message = f"no such field: {error.args[0]}"
-        raise ExperimentError(message, file=f"{SET} {name}") from None
+        raise ExperimentError(message, file=f"{SET} {name}", code=Code.SET_FIELD) from None
     except ValueError:
         near = nearest_name(name, (*known, *fields))
         raise ExperimentError(
-            "neither a factor nor a field", file=f"{SET} {name}", allowed=known, nearest=near
+            "neither a factor nor a field",
+            file=f"{SET} {name}",
+            allowed=known,
+            nearest=near,
+            code=Code.SET_FIELD,
         ) from None
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.codes import Code
 from dumbbell.experiment.arrivals import ArrivalsSpec
 from dumbbell.experiment.expect import ExpectSpec
 from dumbbell.experiment.fields import (
@@ -44,8 +45,10 @@ def _format(value: object) -> int:
         return FORMAT
     if isinstance(value, int) and not isinstance(value, bool) and value > FORMAT:
         message = f"a newer file format than this program reads, which is {FORMAT}"
-        raise problem(message, found=value)
-    raise problem("unknown file format", found=value, allowed=(str(FORMAT),))
+        raise problem(message, found=value, code=Code.NOT_EXPERIMENT)
+    raise problem(
+        "unknown file format", found=value, allowed=(str(FORMAT),), code=Code.NOT_EXPERIMENT
+    )
 
 
 _LEVELS = {"type": "array", "minItems": 1}
@@ -115,5 +118,5 @@ class ExperimentFile(Strict):
         traffic = (self.flows, self.arrivals, self.pages, self.programs, self.workload)
         if not any(traffic):
             kinds = ("flows", "arrivals", "pages", "programs", "workload")
-            raise problem("there is no traffic", field="flows", allowed=kinds)
+            raise problem("there is no traffic", field="flows", allowed=kinds, code=Code.NO_TRAFFIC)
         return self

@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.codes import Code
 from dumbbell.experiment.fields import Strict, late_choice, problem
 
 
@@ -34,16 +35,16 @@ class ExpectSpec(Strict):
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         if self.above is None and self.below is None:
-            raise problem("a bound is missing", allowed=("above", "below"))
+            raise problem("a bound is missing", allowed=("above", "below"), code=Code.EXPECT)
         if self.above is not None and self.below is not None and self.above >= self.below:
             message = f"nothing is above {self.above:g} and below {self.below:g}"
-            raise problem(message, field="above")
+            raise problem(message, field="above", code=Code.EXPECT)
         from dumbbell.metrics import METRICS
 
         low, high = METRICS[self.metric].bounds
         words = f"{self.metric} lies between {low:g} and {high:g}: nothing is"
         if self.above is not None and self.above >= high:
-            raise problem(f"{words} above {self.above:g}", field="above")
+            raise problem(f"{words} above {self.above:g}", field="above", code=Code.EXPECT)
         if self.below is not None and self.below <= low:
-            raise problem(f"{words} below {self.below:g}", field="below")
+            raise problem(f"{words} below {self.below:g}", field="below", code=Code.EXPECT)
         return self

@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import model_validator
 
+from dumbbell.codes import Code
 from dumbbell.experiment.fields import Checked, problem, whole_number
 from dumbbell.experiment.network import BothDirections, PipeSpec, Spray, SpraySpec
 from dumbbell.experiment.source import Loc
@@ -21,7 +22,9 @@ def _even(value: object) -> int:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if whole and 2 <= value <= MAX_PORTS and value % 2 == 0:  # type: ignore[operator]
         return value  # type: ignore[return-value]
-    raise problem(f"should be an even number from 2 to {MAX_PORTS}", found=value)
+    raise problem(
+        f"should be an even number from 2 to {MAX_PORTS}", found=value, code=Code.TEMPLATE
+    )
 
 
 _EVEN_SCHEMA = {"type": "integer", "minimum": 2, "maximum": MAX_PORTS, "multipleOf": 2}
@@ -90,7 +93,7 @@ class LeafSpineTemplate(BothDirections):
         links = self.leaves * (self.hosts_per_leaf + self.spines)
         if links > MAX_LINKS:
             message = f"at most {MAX_LINKS} links: leaves × (hosts_per_leaf + spines)"
-            raise problem(message, found=links)
+            raise problem(message, found=links, code=Code.TEMPLATE)
         return self
 
     def expand(self, at: Loc) -> Topology:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.source import Node
 
@@ -204,6 +205,7 @@ class Reader:
                         field=f"{here}.{key}",
                         allowed=("levels", "path"),
                         nearest=nearest_name(key, ("levels", "path")),
+                        code=Code.UNKNOWN_FIELD,
                     )
             if "levels" not in spec.value:
                 raise self.fail("levels are missing", line, here)
@@ -261,7 +263,7 @@ def read(node: Node | None, file: str, reserved: frozenset[str]) -> Factors:
     if factors.count() > MAX_CELLS:
         line = node.line if node is not None else 1
         message = f"{factors.count()} combinations, more than {MAX_CELLS}"
-        raise ExperimentError(message, file=file, line=line, field="factors")
+        raise ExperimentError(message, file=file, line=line, field="factors", code=Code.CELLS)
     return factors
 
 
@@ -288,6 +290,7 @@ def restrict(factors: Factors, name: str, levels: Sequence[Level]) -> None:
                     found=label,
                     allowed=known,
                     nearest=nearest_name(label, known),
+                    code=Code.SET_LEVEL,
                 )
         rows = [row for row in group if row[name].label in wanted]
         factors.rows[g] = rows

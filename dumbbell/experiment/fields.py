@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment import units
 from dumbbell.experiment.units import Family, QuantityError
@@ -30,6 +31,7 @@ def problem(
     allowed: tuple[str, ...] = (),
     nearest: str | None = None,
     field: str | int | None = None,
+    code: Code | None = None,
 ) -> PydanticCustomError:
     """Error for a pydantic validator to raise, with the fields of `ExperimentError`.
 
@@ -39,6 +41,7 @@ def problem(
         allowed: Values that are allowed.
         nearest: Likeliest correction.
         field: Field at fault, below the one being validated.
+        code: Code of the cause; None: that of the section.
     """
     context = {
         "message": message,
@@ -46,6 +49,7 @@ def problem(
         "allowed": allowed,
         "nearest": nearest,
         "field": field,
+        "code": code,
     }
     return PydanticCustomError("dumbbell", "{message}", context)
 
@@ -69,13 +73,17 @@ class Strict(BaseModel):
         if isinstance(data, cls):  # read for another cell of the same experiment
             return data
         if not isinstance(data, dict):
-            raise problem("should be a mapping", found=data, allowed=cls.names())
+            raise problem(
+                "should be a mapping", found=data, allowed=cls.names(), code=Code.FIELD_KIND
+            )
         names = cls.names()
         for key in data:
             if key not in names:
                 near = nearest_name(str(key), names)
                 message = "unknown field"
-                raise problem(message, allowed=names, nearest=near, field=str(key))
+                raise problem(
+                    message, allowed=names, nearest=near, field=str(key), code=Code.UNKNOWN_FIELD
+                )
         return data
 
     @classmethod
@@ -151,7 +159,9 @@ def late_choice(names: Callable[[], Sequence[str]], what: str) -> Checked:
         if isinstance(value, str) and value in allowed:
             return value
         near = nearest_name(value, allowed) if isinstance(value, str) else None
-        raise problem(f"unknown {what}", found=value, allowed=allowed, nearest=near)
+        raise problem(
+            f"unknown {what}", found=value, allowed=allowed, nearest=near, code=Code.UNKNOWN_NAME
+        )
 
     return Checked(read, lambda: {"type": "string", "enum": list(names())})
 
@@ -162,7 +172,9 @@ def whole_number(low: int, high: int) -> Checked:
     def read(value: object) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
             return value
-        raise problem(f"should be a whole number from {low} to {high}", found=value)
+        raise problem(
+            f"should be a whole number from {low} to {high}", found=value, code=Code.OUT_OF_RANGE
+        )
 
     return Checked(read, {"type": "integer", "minimum": low, "maximum": high})
 
@@ -173,7 +185,11 @@ def _quantity(read: Callable[[Any], Any], schema: Mapping[str, Any]) -> Checked:
             return read(value)
         except QuantityError as error:
             raise problem(
-                error.message, found=error.found, allowed=error.allowed, nearest=error.nearest
+                error.message,
+                found=error.found,
+                allowed=error.allowed,
+                nearest=error.nearest,
+                code=error.code,
             ) from None
 
     return Checked(checked, schema)
@@ -190,7 +206,9 @@ def quantity(family: Family, *examples: str, positive: bool = False) -> Checked:
     def read(value: object) -> int:
         number = units.whole(value, family)
         if positive and number == 0:
-            raise QuantityError(f"a {family.name} above 0 is needed", shortened(value))
+            raise QuantityError(
+                f"a {family.name} above 0 is needed", shortened(value), code=Code.OUT_OF_RANGE
+            )
         return number
 
     return _quantity(read, _text(family.name.capitalize(), *examples))
@@ -243,10 +261,10 @@ def _queue_limit(value: object) -> QueueLimit:
             value, flow = head, name.strip()
     family, exact = units.parse(value, units.PACKETS, units.SIZE, units.BDP, units.TIME)
     if exact == 0:
-        raise QuantityError("a limit above 0 is needed", shortened(value))
+        raise QuantityError("a limit above 0 is needed", shortened(value), code=Code.OUT_OF_RANGE)
     if family is units.BDP:
         if exact > 10**6:
-            raise QuantityError("more than a million BDP", shortened(value))
+            raise QuantityError("more than a million BDP", shortened(value), code=Code.OUT_OF_RANGE)
         return QueueLimit(bdp=exact, flow=flow)
     number = units.integer(exact, family, value)
     if family is units.PACKETS:
@@ -260,7 +278,9 @@ def _queue_limits(value: object) -> tuple[QueueLimit, ...]:
     counted = sum(limit.packets is not None for limit in limits)
     if not limits or len(limits) > 2 or (len(limits) == 2 and counted != 1):
         raise QuantityError(
-            "one limit, or one in packets and one in bytes, BDP or time", shortened(value)
+            "one limit, or one in packets and one in bytes, BDP or time",
+            shortened(value),
+            code=Code.QUEUE_LIMIT,
         )
     return limits
 
@@ -277,7 +297,12 @@ Buffer = Annotated[tuple[QueueLimit, ...], _quantity(_queue_limits, _LIMITS)]
 def _packet_limit(value: object) -> QueueLimit:
     limit = _queue_limit(value)
     if limit.size is not None or limit.time_ns is not None:
-        raise QuantityError("netem counts packets", shortened(value), ("100 packets", "1 BDP"))
+        raise QuantityError(
+            "netem counts packets",
+            shortened(value),
+            ("100 packets", "1 BDP"),
+            code=Code.QUEUE_LIMIT,
+        )
     return limit
 
 
@@ -304,10 +329,12 @@ StartJitter = Annotated[Jitter, _quantity(_jitter, _text("Jitter", "1 RTT", "10 
 
 def _name(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise problem("should be a name", found=value)
+        raise problem("should be a name", found=value, code=Code.BAD_NAME)
     text = str(value)
     if not text or len(text) > 200 or not text.isprintable() or text != text.strip():
-        raise problem("a name of 1 to 200 printable characters is needed", found=value)
+        raise problem(
+            "a name of 1 to 200 printable characters is needed", found=value, code=Code.BAD_NAME
+        )
     return text
 
 
@@ -319,7 +346,7 @@ def _flag(value: object) -> bool:
         return value
     if isinstance(value, int) and value in (0, 1):
         return bool(value)
-    raise problem("should be true or false", found=value)
+    raise problem("should be true or false", found=value, code=Code.FIELD_KIND)
 
 
 Flag = Annotated[bool, Checked(_flag, {"enum": [True, False, 0, 1]})]
@@ -367,4 +394,6 @@ def exactly_one(model: BaseModel, fields: tuple[str, ...]) -> None:
     given = [name for name in fields if getattr(model, name) is not None]
     if len(given) != 1:
         found = " and ".join(given) if given else "none"
-        raise problem("exactly one of these is needed", found=found, allowed=fields)
+        raise problem(
+            "exactly one of these is needed", found=found, allowed=fields, code=Code.ONE_OF
+        )

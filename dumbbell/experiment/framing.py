@@ -24,7 +24,8 @@ def _overhead(value: object) -> int:
     try:
         size = whole(text, SIZE)
     except QuantityError as error:
-        raise problem(error.message, found=value, allowed=("24 bytes", "-4 bytes")) from None
+        allowed = ("24 bytes", "-4 bytes")
+        raise problem(error.message, found=value, allowed=allowed, code=error.code) from None
     return -size if negative else size
 
 

@@ -12,6 +12,7 @@ import orjson
 from pydantic import ValidationError
 
 from dumbbell import _core
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import cells
 from dumbbell.experiment.build import Built, Parts, build
@@ -151,7 +152,9 @@ class Reading:
             levels, tree = next(self.design.trees())
         except StopIteration:
             message, line = "there is no combination of levels", self.design.line("factors")
-            raise ExperimentError(message, file=self.design.file, line=line) from None
+            raise ExperimentError(
+                message, file=self.design.file, line=line, code=Code.FACTORS
+            ) from None
         parts = Parts()
         self.document, built, scenario = _scenario(tree, self.design.file, self.folder, parts)
         self.first = _cell(levels, self.document, built, scenario)
@@ -258,7 +261,7 @@ class Opened:
         if self.info.repeats * self.count > MAX_RUNS:
             message = f"{self.info.repeats * self.count} runs, more than {MAX_RUNS}"
             line = design.line("repeats") or self.factors_line
-            raise ExperimentError(message, file=self.file, line=line)
+            raise ExperimentError(message, file=self.file, line=line, code=Code.CELLS)
 
     def cells(self, begin: int = 0, end: int | None = None) -> Iterator[Cell]:
         """Checked cells from number `begin` to before `end`. Shared sections are read once."""
@@ -274,7 +277,9 @@ class Opened:
             if len(done[0].scenario) * self.count > MAX_TOTAL_BYTES:
                 message = f"{self.count} combinations of a large network; take fewer"
                 line = self.factors_line
-                raise ExperimentError(message, file=self.file, line=line, field="factors")
+                raise ExperimentError(
+                    message, file=self.file, line=line, field="factors", code=Code.CELLS
+                )
         if sum(len(cell.scenario) for cell in done) <= _MAX_SCENARIOS:
             self._reading.whole = done
         return list(done)
@@ -288,14 +293,14 @@ def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> Ex
         cell: Index of the refused cell.
         error: Error of the engine.
     """
-    path = Path(experiment.file)
+    path, code = Path(experiment.file), getattr(error, "code", None)
     plan = Design(experiment.info.yaml, path, experiment.overrides)
     for number, (_, tree) in enumerate(plan.trees()):
         if number == cell:
             _, built, _ = _scenario(tree, experiment.file, path.parent, Parts())
             locator = Locator(experiment.file, tree)
-            return locator.refused(error.path, error.message, built.origins)
-    return ExperimentError(f"{error.path}: {error.message}", file=experiment.file)
+            return locator.refused(error.path, error.message, built.origins, code)
+    return ExperimentError(f"{error.path}: {error.message}", file=experiment.file, code=code)
 
 
 def _cell(
@@ -334,7 +339,7 @@ def _bounded(name: str, value: int, low: int, high: int) -> int:
     if low <= value <= high:
         return value
     message = f"should be a whole number from {low} to {high}"
-    raise ExperimentError(message, file=f"--{name}", found=str(value))
+    raise ExperimentError(message, file=f"--{name}", found=str(value), code=Code.OPTION)
 
 
 def _scenario(

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.pipes import BuildError
 from dumbbell.experiment.source import Loc, Node, descend, dotted
@@ -32,6 +33,10 @@ _WORDS = {
     "too_short": "has too few entries",
     "too_long": "has too many entries",
 }
+#: Codes of pydantic's own errors; of all others: the field's kind.
+_CODES = {"extra_forbidden": Code.UNKNOWN_FIELD, "missing": Code.MISSING_FIELD}
+_RANGES = ("greater_than", "less_than", "finite_number", "too_short", "too_long")
+_NO_SUCH = re.compile(r"no (node|host|link|flow) \S+")
 _UNITS = re.compile(r"_(ns|bps|bytes|packets|ms)\Z")
 _PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _SERDE = re.compile(r" at line \d+ column \d+\Z")
@@ -65,6 +70,7 @@ class Locator:
         allowed: tuple[str, ...] = (),
         nearest: str | None = None,
         field: str | None = None,
+        code: Code | None = None,
     ) -> ExperimentError:
         """Error at the deepest part of `loc` that the file has."""
         node, line, there = descend(self.root, loc)
@@ -79,6 +85,7 @@ class Locator:
             found=found,
             allowed=allowed,
             nearest=nearest,
+            code=code,
         )
 
     def invalid(self, error: ValidationError) -> ExperimentError:
@@ -102,13 +109,15 @@ class Locator:
                 found=found,
                 allowed=tuple(context["allowed"]),
                 nearest=context["nearest"],
+                code=context["code"],
             )
         if one["type"] == "missing":
-            return self.error("is missing", loc[:-1], field=self._missing(loc))
+            field, code = self._missing(loc), _CODES["missing"]
+            return self.error("is missing", loc[:-1], field=field, code=code)
         message = _WORDS.get(one["type"], str(one["msg"]).removeprefix("Value error, "))
         node, _, _ = descend(self.root, loc)
         found = None if isinstance(node.value, dict | list) else shortened(node.text)
-        return self.error(message, loc, found=found)
+        return self.error(message, loc, found=found, code=_code(one["type"]))
 
     def _missing(self, loc: Loc) -> str:
         _, _, there = descend(self.root, loc[:-1])
@@ -120,27 +129,47 @@ class Locator:
         if error.found is not None:
             near = nearest_name(error.found, error.allowed)
         return self.error(
-            error.message, error.at, found=error.found, allowed=error.allowed, nearest=near
+            error.message,
+            error.at,
+            found=error.found,
+            allowed=error.allowed,
+            nearest=near,
+            code=error.code,
         )
 
-    def refused(self, path: str, message: str, origins: Mapping[Loc, Loc]) -> ExperimentError:
+    def refused(
+        self, path: str, message: str, origins: Mapping[Loc, Loc], code: Code | None = None
+    ) -> ExperimentError:
         """Located error of the scenario reader.
 
         Args:
             path: Path of the field in the scenario.
             message: Message of the reader.
             origins: Path in the scenario → path in the file.
+            code: Code of the cause; None: that of the section.
         """
         message, found = plainly(_SERDE.sub("", message))
+        if code is None and _NO_SUCH.match(message):
+            code = Code.NO_NODE
         loc: Loc = tuple(
             int(match[2]) if match[2] is not None else match[1] for match in _PART.finditer(path)
         )
         for end in range(len(loc), 0, -1):
             if loc[:end] in origins:
                 rest = tuple(_plain(part) for part in loc[end:])
-                return self.error(message, (*origins[loc[:end]], *rest), found=found)
+                return self.error(message, (*origins[loc[:end]], *rest), found=found, code=code)
         at = tuple(_plain(part) for part in loc)
-        return self.error(f"{path}: {message}" if path else message, at, found=found)
+        message = f"{path}: {message}" if path else message
+        return self.error(message, at, found=found, code=code)
+
+
+def _code(kind: str) -> Code | None:
+    """Code of an error of pydantic; None: that of the section."""
+    if kind.startswith(_RANGES):
+        return Code.OUT_OF_RANGE
+    if kind in ("value_error", "assertion_error"):
+        return None
+    return _CODES.get(kind, Code.FIELD_KIND)
 
 
 def plainly(message: str) -> tuple[str, str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dumbbell._core import Network, RoutingError
+from dumbbell.codes import Code
 from dumbbell.experiment.pipes import BuildError
 from dumbbell.experiment.source import Loc
 from dumbbell.experiment.traffic import MptcpSpec, SubflowSpec
@@ -55,19 +56,21 @@ def subflows(
             for i, one in enumerate(spec.subflows)
         ]
         if not found:
-            raise BuildError("no subflow is named", (*at, "subflows"))
+            raise BuildError("no subflow is named", (*at, "subflows"), code=Code.SUBFLOWS)
         if all(one.spec.backup for one in found):
             message = "all subflows are backups; at least one must carry data from the start"
-            raise BuildError(message, (*at, "subflows"))
+            raise BuildError(message, (*at, "subflows"), code=Code.SUBFLOWS)
         if found[0].spec.backup:
             message = "the first subflow opens the connection, and is never a backup"
-            raise BuildError(message, (*at, "subflows", 0, "backup"))
+            raise BuildError(message, (*at, "subflows", 0, "backup"), code=Code.SUBFLOWS)
         if spec.path_manager != "ndiffports":
             _refuse_alike(found, hosts, names, at)
         return found
     meshed = _reachable(hosts, network)
     if not meshed:
-        raise BuildError(f"there is no path from {hosts.source} to {hosts.to}", at)
+        raise BuildError(
+            f"there is no path from {hosts.source} to {hosts.to}", at, code=Code.NO_PATH
+        )
     if spec.path_manager == "ndiffports":
         return [meshed[0]] * (spec.subflows or 2)
     wanted = len(meshed) if spec.subflows is None else spec.subflows
@@ -78,7 +81,7 @@ def subflows(
             "between their interfaces; several subflows over the same interfaces need "
             "path_manager: ndiffports"
         )
-        raise BuildError(message, (*at, "subflows"), str(wanted))
+        raise BuildError(message, (*at, "subflows"), str(wanted), code=Code.SUBFLOWS)
     return meshed[:wanted]
 
 
@@ -102,7 +105,7 @@ def _named(one: SubflowSpec, hosts: Hosts, network: Network, names: list[str], a
         network.check((hosts.source, hosts.to, local, remote))
     except RoutingError as error:
         message = f"{error.message}, leaving by {names[local]} and arriving by {names[remote]}"
-        raise BuildError(message, at) from None
+        raise BuildError(message, at, code=Code.NO_PATH) from None
     return Between(local, remote, one)
 
 
@@ -115,13 +118,17 @@ def _link(
     if written is None:
         if len(here) == 1:
             return here[0]
-        raise BuildError(f"{host} has several links; name one", (*at, field), None, known)
+        raise BuildError(
+            f"{host} has several links; name one", (*at, field), None, known, code=Code.SUBFLOWS
+        )
     found = [link for link in here if names[link] == written or written in network.ends(link)]
     if written == host or not found:
-        raise BuildError(f"no link or neighbour of {host}", (*at, field), written, known)
+        raise BuildError(
+            f"no link or neighbour of {host}", (*at, field), written, known, code=Code.SUBFLOWS
+        )
     if len(found) > 1:
         message = f"several links join {host} and {written}; name one"
-        raise BuildError(message, (*at, field), written, known)
+        raise BuildError(message, (*at, field), written, known, code=Code.SUBFLOWS)
     return found[0]
 
 
@@ -135,4 +142,4 @@ def _refuse_alike(found: list[Between], hosts: Hosts, names: list[str], at: Loc)
                 f"{names[one.local]} and arrive at {hosts.to} by {names[one.remote]}; to "
                 "allow this, write path_manager: ndiffports"
             )
-            raise BuildError(message, (*at, "subflows", i))
+            raise BuildError(message, (*at, "subflows", i), code=Code.SUBFLOWS)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.codes import Code
 from dumbbell.experiment.access_models import Access
 from dumbbell.experiment.fields import (
     Buffer,
@@ -46,7 +47,7 @@ def _initial(value: object) -> int | str:
         return whole(value, SIZE)
     except QuantityError as error:
         allowed = ("full", "empty", "random", "a size such as 1500 bytes")
-        raise problem(error.message, found=error.found, allowed=allowed) from None
+        raise problem(error.message, found=error.found, allowed=allowed, code=error.code) from None
 
 
 InitialLevel = Annotated[
@@ -221,10 +222,12 @@ class PipeSpec(Strict):
             name = "htb" if self.queue.htb is not None else "cake with a bandwidth"
             for other in ("rate", "rates", "shaper"):
                 if getattr(self, other) is not None:
-                    raise problem(f"{name} has a rate of its own", field=other)
+                    raise problem(f"{name} has a rate of its own", field=other, code=Code.ONE_OF)
         for one, other in RIVALS:
             if getattr(self, one) is not None and getattr(self, other) is not None:
-                raise problem(f"{one} and {other} exclude each other", field=other)
+                raise problem(
+                    f"{one} and {other} exclude each other", field=other, code=Code.ONE_OF
+                )
         return self
 
     def pipe(self) -> dict[str, Any]:

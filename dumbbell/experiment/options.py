@@ -47,7 +47,9 @@ def _memory(value: object) -> list[int]:
         try:
             sizes.append(units.whole(part, SIZE))
         except QuantityError as error:
-            raise problem(error.message, found=shortened(part), allowed=error.allowed) from None
+            raise problem(
+                error.message, found=shortened(part), allowed=error.allowed, code=error.code
+            ) from None
     return sizes
 
 
@@ -59,7 +61,9 @@ def _receive_buffer(value: object) -> str | dict[str, Any]:
         size = units.whole(value, SIZE)
     except QuantityError as error:
         allowed = (*IN_PAGES, "copied", "a size, as 2304 bytes")
-        raise problem(error.message, found=shortened(value), allowed=allowed) from None
+        raise problem(
+            error.message, found=shortened(value), allowed=allowed, code=error.code
+        ) from None
     return {"own": {"bytes": size}}
 
 

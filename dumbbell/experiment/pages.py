@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.codes import Code
 from dumbbell.errors import nearest_name
 from dumbbell.experiment.fields import (
     Flag,
@@ -73,21 +74,27 @@ class PageSpec(Strict):
     @model_validator(mode="after")
     def _objects_fit(self) -> Self:
         if self.protocol == "http/2" and self.connections is not None:
-            raise problem("HTTP/2 uses one connection to a server", field="connections")
+            raise problem(
+                "HTTP/2 uses one connection to a server", field="connections", code=Code.PAGE
+            )
         known: set[str] = set()
         for i, spec in enumerate(self.objects):
             for name in spec.after:
                 if name not in known:
                     reason = "an object waits for those above it; there is none of this name"
                     near = nearest_name(name, known)
-                    raise problem(reason, found=name, nearest=near, field="objects")
+                    raise problem(reason, found=name, nearest=near, field="objects", code=Code.PAGE)
             for name in spec.stands_for():
                 if name in known:
                     hint = "; with count, write {i} in the name" if spec.count is not None else ""
-                    raise problem(f"two objects are named {name}{hint}", field="objects")
+                    raise problem(
+                        f"two objects are named {name}{hint}", field="objects", code=Code.PAGE
+                    )
                 known.add(name)
             if len(known) > MAX_OBJECTS:
-                raise problem(f"more than {MAX_OBJECTS} objects, at {i}", field="objects")
+                raise problem(
+                    f"more than {MAX_OBJECTS} objects, at {i}", field="objects", code=Code.PAGE
+                )
         return self
 
     def session(self) -> tuple[dict[str, Any], list[tuple[str, str]]]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dumbbell.codes import Code
 from dumbbell.errors import shortened
 from dumbbell.experiment.fields import QueueLimit
 from dumbbell.experiment.network import (
@@ -35,16 +36,24 @@ class BuildError(Exception):
         at: Path of the field in the file.
         found: Value found.
         allowed: Values that are allowed.
+        code: Code of the cause; None: that of the section.
     """
 
     def __init__(
-        self, message: str, at: Loc, found: str | None = None, allowed: tuple[str, ...] = ()
+        self,
+        message: str,
+        at: Loc,
+        found: str | None = None,
+        allowed: tuple[str, ...] = (),
+        *,
+        code: Code | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.at = at
         self.found = found
         self.allowed = allowed
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +102,12 @@ def trace(spec: TraceSpec, folder: Path, at: Loc) -> list[int]:
         data = read_file(path, MAX_TRACE_BYTES)
     except TooLargeError:
         message = f"a trace larger than {MAX_TRACE_BYTES} bytes"
-        raise BuildError(message, at, shortened(spec.file)) from None
+        raise BuildError(message, at, shortened(spec.file), code=Code.RATES_FILE) from None
     except OSError as error:
         reason = error.strerror or error
-        raise BuildError(f"the trace cannot be read: {reason}", at, shortened(spec.file)) from None
+        raise BuildError(
+            f"the trace cannot be read: {reason}", at, shortened(spec.file), code=Code.RATES_FILE
+        ) from None
     times = []
     for number, line in enumerate(data.splitlines(), 1):
         text = line.strip()
@@ -105,7 +116,7 @@ def trace(spec: TraceSpec, folder: Path, at: Loc) -> list[int]:
         if not text.isdigit() or len(text) > 12:
             found = shortened(text.decode("ascii", "replace"))
             message = f"line {number} of {spec.file} is not a time in milliseconds"
-            raise BuildError(message, at, found)
+            raise BuildError(message, at, found, code=Code.RATES_FILE)
         times.append(int(text))
     return times
 
@@ -117,7 +128,9 @@ def rate_trace(spec: PipeSpec, folder: Path, at: Loc) -> RateTrace | None:
     try:
         return read_rates(spec.rates, folder)
     except RateTraceError as error:
-        raise BuildError(error.message, (*at, "rates"), error.found, error.allowed) from None
+        raise BuildError(
+            error.message, (*at, "rates"), error.found, error.allowed, code=Code.RATES_FILE
+        ) from None
 
 
 def shaper(
@@ -197,7 +210,9 @@ def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending
         queue = {"drop_tail": {"limit_packets": None, "limit_bytes": None}}
         if (how != "none" or spec.slots is not None) and not limits:
             allowed = ("100 packets", "64 KiB", "1 BDP", "50 ms")
-            raise BuildError("a pipe with a rate needs a buffer", at, None, allowed)
+            raise BuildError(
+                "a pipe with a rate needs a buffer", at, None, allowed, code=Code.BUFFER_MISSING
+            )
     aggregation, policer, held = spec.ack_aggregation, spec.policer, spec.reordering
     done: dict[str, Any] = {
         "policer": policer and {"rate_bps": policer.rate, "burst_bytes": policer.burst},
@@ -241,7 +256,9 @@ def fill(pending: Pending, rtt_ns: dict[str, int], through: int | None) -> None:
         size, packets = limit.size, limit.packets
         if limit.time_ns is not None or limit.bdp is not None:
             if pending.rate_bps is None:
-                raise BuildError("a BDP or a time needs a pipe with a rate", pending.at)
+                raise BuildError(
+                    "a BDP or a time needs a pipe with a rate", pending.at, code=Code.BDP
+                )
             if limit.time_ns is not None:
                 bits = pending.rate_bps * limit.time_ns / 10**9
             else:
@@ -250,11 +267,15 @@ def fill(pending: Pending, rtt_ns: dict[str, int], through: int | None) -> None:
                     rtt = rtt_ns.get(limit.flow)
                 if rtt is None:
                     known = tuple(rtt_ns)
-                    raise BuildError("a BDP of an unknown flow", pending.at, limit.flow, known)
+                    raise BuildError(
+                        "a BDP of an unknown flow", pending.at, limit.flow, known, code=Code.BDP
+                    )
                 bits = pending.rate_bps * rtt / 10**9 * (limit.bdp or 0)
             size = max(int(bits / 8), FRAME_BYTES)
             if size > MAX:
-                raise BuildError("a queue limit too large", pending.at, f"{size:.1e} bytes")
+                raise BuildError(
+                    "a queue limit too large", pending.at, f"{size:.1e} bytes", code=Code.BDP
+                )
         netem = pending.pipe["queue"].get("netem")
         if netem is not None:
             netem["limit_packets"] = packets or -(-(size or 0) // FRAME_BYTES)

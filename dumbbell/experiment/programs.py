@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from dumbbell.codes import Code
 from dumbbell.experiment.fields import Checked, Name, Strict, Time, problem, whole_number
 
 #: Words of an argument that may be names of hosts.
@@ -28,20 +29,24 @@ def _command(value: Any) -> list[str]:
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
         return [_unescaped(one) for one in value]
     if not isinstance(value, str):
-        raise problem("a command line, or a list of texts, is needed", found=value)
+        raise problem(
+            "a command line, or a list of texts, is needed", found=value, code=Code.PROGRAM
+        )
     try:
         words = shlex.split(_unescaped(value))
     except ValueError as error:
-        raise problem(f"a command line with {str(error).lower()}", found=value) from None
+        raise problem(
+            f"a command line with {str(error).lower()}", found=value, code=Code.PROGRAM
+        ) from None
     if not words:
-        raise problem("a program is needed", found=value)
+        raise problem("a program is needed", found=value, code=Code.PROGRAM)
     return words
 
 
 def _text(value: Any) -> str:
     """A text; numbers and truth values count as what the file writes."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise problem("a text is needed", found=value)
+        raise problem("a text is needed", found=value, code=Code.PROGRAM)
     return _unescaped(str(value))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from pydantic import Field, create_model, model_validator
 
 from dumbbell.catalogue import Discipline, Parameter, disciplines
+from dumbbell.codes import Code
 from dumbbell.experiment.fields import (
     Checked,
     Flag,
@@ -55,7 +56,7 @@ def _codepoint(value: object) -> int:
     if isinstance(value, str) and value.upper() in CODEPOINTS:
         return CODEPOINTS[value.upper()]
     allowed = ("EF", "AF41", "CS1", "BE", "a number from 0 to 63")
-    raise problem("unknown codepoint", found=value, allowed=allowed)
+    raise problem("unknown codepoint", found=value, allowed=allowed, code=Code.UNKNOWN_NAME)
 
 
 _CODEPOINT = {"anyOf": [{"enum": list(CODEPOINTS)}, {"type": "integer", "maximum": 63}]}
@@ -75,7 +76,7 @@ class Classless(Strict):
             if isinstance(data, dict) and name in data:
                 message = "this discipline has no classes, so it takes no queue of its own"
                 allowed = ("prio", "drr", "htb")
-                raise problem(message, field=name, allowed=allowed)
+                raise problem(message, field=name, allowed=allowed, code=Code.QUEUE_PARAMETERS)
         return data
 
     def scenario(self) -> dict[str, Any]:
@@ -259,7 +260,7 @@ class HtbSpec(Strict):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if self.queue is not None and self.classes is not None:
-            raise problem("queue and classes exclude each other", field="queue")
+            raise problem("queue and classes exclude each other", field="queue", code=Code.ONE_OF)
         return self
 
     def scenario(self) -> dict[str, Any]:
@@ -330,7 +331,12 @@ def _named(value: Any) -> Any:
         return value
     if isinstance(value, str) and value in NAMES and value not in PLAIN:
         allowed = (f"{{{value}: {{rate: …}}}}" if value == "htb" else f"{{{value}: {{…}}}}",)
-        raise problem(f"{value} needs its parameters", found=value, allowed=allowed)
+        raise problem(
+            f"{value} needs its parameters",
+            found=value,
+            allowed=allowed,
+            code=Code.QUEUE_PARAMETERS,
+        )
     choice(*PLAIN, what="queue").read(value)
     return {value: {}}
 

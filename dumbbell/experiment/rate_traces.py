@@ -6,7 +6,8 @@ import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from dumbbell.files.input import TooLargeError, read_file
 MAX_BYTES = 64 << 20
 MAX_STEPS = 20_000
 #: Latest time, s: that of the year 5138.
-LATEST_S = 1e11
+LATEST_S = 10**11
 #: A link has no rate of 0: lower rates count as this one.
 LEAST_BPS = 64_000
 MOST_BPS = 10**13
@@ -107,9 +108,7 @@ class _Reader:
 
     def read(self, text: str) -> RateTrace:
         lines = text.splitlines()
-        head = lines[0] if lines else ""
-        delimiter = next((one for one in (",", ";", "\t") if one in head), ",")
-        rows = csv.reader(lines, delimiter=delimiter)
+        rows = csv.reader(lines, delimiter=self.delimiter(lines[0] if lines else ""))
         try:
             header = [name.strip() for name in next(rows, [])]
             rate, time = self.columns(header)
@@ -120,6 +119,16 @@ class _Reader:
             words = f"no rate in column {self.spec.column} of {self.spec.file} within this time"
             raise RateTraceError(words)
         return _trace(times, rates)
+
+    def delimiter(self, head: str) -> str:
+        """Delimiter that finds the columns in the header; else the one that finds the most."""
+        wanted, counts = {self.spec.column, self.spec.time or self.spec.column}, {}
+        for one in (",", ";", "\t"):
+            names = [name.strip() for name in next(csv.reader([head], delimiter=one), [])]
+            if len(names) > 1 and wanted <= set(names):
+                return one
+            counts[one] = len(names)
+        return max(counts, key=counts.__getitem__)
 
     def columns(self, header: list[str]) -> tuple[int, int]:
         spec = self.spec
@@ -145,13 +154,17 @@ class _Reader:
     def values(
         self, rows: Iterator[list[str]], header: list[str], rate: int, time: int
     ) -> tuple[list[int], list[float]]:
-        """Times from the beginning in ns, ascending, and rates in bit/s; equal times become one."""
+        """Times from `from` on in ns, ascending, and rates in bit/s; equal times become one.
+
+        A rate is valid from its time on: the last one before `from` is the first.
+        """
         spec = self.spec
         factor = float(RATE.units[spec.unit or RATE_UNITS[spec.column]])
         end = None if spec.length is None else spec.from_ + spec.length
         times: list[int] = []
         sums: list[tuple[float, int]] = []
         first = last = None
+        reached = False  # a row at `from` or later
         for row in rows:
             line = rows.line_num  # type: ignore[attr-defined]
             if not row:
@@ -163,24 +176,30 @@ class _Reader:
             if last is not None and at < last:
                 raise self.fail(line, f", column {header[time]}: earlier than before", row[time])
             last = at
+            since = at - first - spec.from_
+            reached = reached or since >= 0
             if end is not None and at - first >= end:
                 break
             text = row[rate].strip()
-            if at - first < spec.from_ or text.lower() in MISSING:
+            if text.lower() in MISSING:
                 continue
             value = self.rate(text, line) * factor
             if value > MOST_BPS:
                 raise self.fail(line, f", column {spec.column}: a rate too high", text)
-            since = at - first - spec.from_
             if times and times[-1] == since:
                 sums[-1] = (sums[-1][0] + value, sums[-1][1] + 1)
+                continue
+            if times and since <= 0:  # later than the one before, and not after `from`
+                times[-1], sums[-1] = since, (value, 1)
                 continue
             if len(times) == MAX_STEPS:
                 words = f": more than {MAX_STEPS} rates; choose some with from and length"
                 raise self.fail(line, words)
             times.append(since)
             sums.append((value, 1))
-        return times, [total / count for total, count in sums]
+        if not reached:
+            return [], []
+        return [max(at, 0) for at in times], [total / count for total, count in sums]
 
     def rate(self, text: str, line: int) -> float:
         try:
@@ -194,26 +213,27 @@ class _Reader:
     def time(self, text: str, line: int, column: str) -> int:
         """Time in ns: a number, a date of ISO 8601, or that of G-NetTrack Pro."""
         try:
-            seconds = float(text) * float(TIME.units[self.spec.time_unit]) / 1e9
-        except ValueError:
-            seconds = _date(text)
-        if not math.isfinite(seconds):
+            time_ns = Decimal(text) * int(TIME.units[self.spec.time_unit])
+        except InvalidOperation:
+            time_ns = _date(text)
+        if not time_ns.is_finite():
             raise self.fail(line, f", column {column}: neither a number nor a date", text)
-        if abs(seconds) > LATEST_S:
+        if abs(time_ns) > LATEST_S * 10**9:
             words = f", column {column}: too late for a time in {self.spec.time_unit}; `time_unit`?"
             raise self.fail(line, words, text)
-        return round(seconds * 1000) * 1_000_000
+        return round(time_ns)
 
 
-def _date(text: str) -> float:
+def _date(text: str) -> Decimal:
+    """Time of a date in ns; NaN: it is none."""
     for form in (datetime.fromisoformat, lambda date: datetime.strptime(date, NETTRACK)):
         try:
             read = form(text)
             epoch = datetime(1970, 1, 1, tzinfo=None if read.tzinfo is None else UTC)
-            return (read - epoch).total_seconds()
+            return Decimal((read - epoch) // timedelta(microseconds=1)) * 1000
         except (ValueError, OverflowError):
             continue
-    return math.nan
+    return Decimal("NaN")
 
 
 def _trace(times: list[int], rates: list[float]) -> RateTrace:

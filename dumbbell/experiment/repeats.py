@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
+from dumbbell.codes import Code
 from dumbbell.experiment.expect import MetricName
 from dumbbell.experiment.fields import Share as ShareField
 from dumbbell.experiment.fields import Short, Strict, problem, whole_number
@@ -33,9 +34,9 @@ class UntilSpec(Strict):
         widths = (self.relative_half_width, self.half_width)
         if sum(width is not None for width in widths) != 1:
             names = ("relative_half_width", "half_width")
-            raise problem("exactly one width is needed", allowed=names)
+            raise problem("exactly one width is needed", allowed=names, code=Code.REPEATS)
         if not all(width is None or (width > 0 and math.isfinite(width)) for width in widths):
-            raise problem("a width above 0 is needed")
+            raise problem("a width above 0 is needed", code=Code.REPEATS)
         return self
 
     def width(self, mean: float) -> float:
@@ -65,9 +66,13 @@ class RepeatsSpec(Strict):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.until is None and self.min != self.max:
-            raise problem("`until` is missing; a fixed number is written as `repeats: 10`")
+            raise problem(
+                "`until` is missing; a fixed number is written as `repeats: 10`", code=Code.REPEATS
+            )
         if self.min > self.max:
-            raise problem(f"should be at least min, which is {self.min}", field="max")
+            raise problem(
+                f"should be at least min, which is {self.min}", field="max", code=Code.REPEATS
+            )
         return self
 
 

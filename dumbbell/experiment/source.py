@@ -24,6 +24,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, shortened
 from dumbbell.files.input import TooLargeError, read_file
 
@@ -98,7 +99,7 @@ class _Builder:
         self.line = 1
 
     def fail(self, message: str, line: int, found: str | None = None) -> ExperimentError:
-        return ExperimentError(message, file=self.file, line=line, found=found)
+        return ExperimentError(message, file=self.file, line=line, found=found, code=Code.YAML)
 
     def feed(self, event: Any) -> None:
         line = self.line = event.start_mark.line + 1
@@ -250,19 +251,21 @@ def parse(text: str, file: str) -> Node:
         problem = shortened(str(error.problem or error.context or "malformed"), 100)
         if line is not None and _BARE_REFERENCE.search("".join(text.splitlines()[line - 1 : line])):
             problem += '; between { } or [ ] write "${name}" in quotes, or $name'
-        raise ExperimentError(f"not YAML: {problem}", file=file, line=line) from None
+        raise ExperimentError(
+            f"not YAML: {problem}", file=file, line=line, code=Code.YAML
+        ) from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         message = f"not YAML: the character U+{error.character:04X} cannot stand in a file"
-        raise ExperimentError(message, file=file, line=line) from None
+        raise ExperimentError(message, file=file, line=line, code=Code.YAML) from None
     except YAMLError as error:
         message = f"not YAML: {shortened(str(error), 100)}"
-        raise ExperimentError(message, file=file, line=builder.line) from None
+        raise ExperimentError(message, file=file, line=builder.line, code=Code.YAML) from None
     except (RecursionError, ValueError, IndexError, KeyError, AttributeError) as error:
         message = f"not YAML: {shortened(str(error), 100)}"
-        raise ExperimentError(message, file=file, line=builder.line) from None
+        raise ExperimentError(message, file=file, line=builder.line, code=Code.YAML) from None
     if builder.root is None:
-        raise ExperimentError("the file is empty", file=file, line=1)
+        raise ExperimentError("the file is empty", file=file, line=1, code=Code.NOT_EXPERIMENT)
     return builder.root
 
 
@@ -276,14 +279,20 @@ def read(path: Path) -> str:
     try:
         data = read_file(path, MAX_BYTES)
     except TooLargeError:
-        raise ExperimentError(f"larger than {MAX_BYTES} bytes", file=file) from None
+        raise ExperimentError(
+            f"larger than {MAX_BYTES} bytes", file=file, code=Code.UNREADABLE
+        ) from None
     except OSError as error:
-        raise ExperimentError(f"cannot be read: {error.strerror or error}", file=file) from None
+        raise ExperimentError(
+            f"cannot be read: {error.strerror or error}", file=file, code=Code.UNREADABLE
+        ) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ExperimentError("not UTF-8 text", file=file, line=line) from None
+        raise ExperimentError(
+            "not UTF-8 text", file=file, line=line, code=Code.UNREADABLE
+        ) from None
 
 
 def descend(root: Node, loc: Loc) -> tuple[Node, int, Loc]:

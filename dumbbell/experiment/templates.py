@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from dumbbell.codes import Code
 from dumbbell.experiment.fabrics import FatTreeTemplate, LeafSpineTemplate
 from dumbbell.experiment.fields import (
     Short,
@@ -69,7 +70,12 @@ class RttSpec(Strict):
             return [low + (high - low) * i // steps for i in range(count)]
         each = self.each or []
         if len(each) != count:
-            raise problem(f"{count} round trips are needed", found=f"{len(each)}", field="rtt")
+            raise problem(
+                f"{count} round trips are needed",
+                found=f"{len(each)}",
+                field="rtt",
+                code=Code.TEMPLATE,
+            )
         return each
 
 
@@ -182,9 +188,13 @@ class ParallelPathsTemplate(BothDirections):
         for number in self.use or ():
             if number > count:
                 known = tuple(str(i + 1) for i in range(count))
-                raise problem("no such path", found=number, allowed=known, field="use")
+                raise problem(
+                    "no such path", found=number, allowed=known, field="use", code=Code.TEMPLATE
+                )
         if self.use is not None and (not self.use or len(set(self.use)) != len(self.use)):
-            raise problem("each path once, and at least one", found=self.use, field="use")
+            raise problem(
+                "each path once, and at least one", found=self.use, field="use", code=Code.TEMPLATE
+            )
         return self
 
     def path_count(self) -> int:
@@ -269,7 +279,12 @@ class TemplateSpec(Strict):
         given = [n for n in self.names() if getattr(self, n.replace("-", "_")) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
-            raise problem("exactly one template is needed", found=found, allowed=self.names())
+            raise problem(
+                "exactly one template is needed",
+                found=found,
+                allowed=self.names(),
+                code=Code.TEMPLATE,
+            )
         return self
 
     def expand(self) -> Topology:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from dumbbell.catalogue import congestion_controls
+from dumbbell.codes import Code
 from dumbbell.experiment.fields import (
     Checked,
     Flag,
@@ -123,7 +124,7 @@ class StreamSpec(Strict):
     @model_validator(mode="after")
     def _one_amount(self) -> Self:
         if self.bytes is not None and self.source is not None:
-            raise problem("bytes and source exclude each other", field="bytes")
+            raise problem("bytes and source exclude each other", field="bytes", code=Code.ONE_OF)
         return self
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
+from dumbbell.codes import Code
 from dumbbell.errors import nearest_name, shortened
 
 MAX = 2**63 - 1
@@ -119,16 +120,24 @@ class QuantityError(ValueError):
         found: Value found.
         allowed: Allowed spellings.
         nearest: Likeliest allowed spelling.
+        code: Code of the cause.
     """
 
     def __init__(
-        self, message: str, found: str, allowed: tuple[str, ...] = (), nearest: str | None = None
+        self,
+        message: str,
+        found: str,
+        allowed: tuple[str, ...] = (),
+        nearest: str | None = None,
+        *,
+        code: Code,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.found = found
         self.allowed = allowed
         self.nearest = nearest
+        self.code = code
 
 
 def parse(value: object, *families: Family) -> tuple[Family, Fraction]:
@@ -157,14 +166,18 @@ def _parse(value: object, families: tuple[Family, ...]) -> tuple[Family, Fractio
     match = _QUANTITY.match(text) if text is not None else None
     if match is None:
         examples = tuple(f"10 {unit}" for unit in _likely(families))
-        raise QuantityError(f"not a {name}", shortened(value), examples)
+        raise QuantityError(f"not a {name}", shortened(value), examples, code=Code.QUANTITY)
     sign, number, unit = match[1], match[2], (match[3] or "").strip()
     if not unit:
         raise QuantityError(
-            f"a {name} needs a unit: {_spellings(number, families)}", shortened(value)
+            f"a {name} needs a unit: {_spellings(number, families)}",
+            shortened(value),
+            code=Code.UNIT_MISSING,
         )
     if sign == "-":
-        raise QuantityError(f"a {name} cannot be negative", shortened(value))
+        raise QuantityError(
+            f"a {name} cannot be negative", shortened(value), code=Code.OUT_OF_RANGE
+        )
     for family in families:
         if unit.lower() in family.folded:
             return family, Fraction(number.replace("_", "")) * family.folded[unit.lower()]
@@ -176,6 +189,7 @@ def _parse(value: object, families: tuple[Family, ...]) -> tuple[Family, Fractio
         shortened(value),
         usual,
         f"{number} {near}" if near is not None else None,
+        code=Code.UNIT_UNKNOWN,
     )
 
 
@@ -222,9 +236,11 @@ def whole(value: object, family: Family) -> int:
 def integer(exact: Fraction, family: Family, value: object) -> int:
     """Whole number of the family's base unit. Raises `QuantityError` about `value`."""
     if exact.denominator != 1:
-        raise QuantityError(f"not a whole number of {family.base}", shortened(value))
+        raise QuantityError(
+            f"not a whole number of {family.base}", shortened(value), code=Code.OUT_OF_RANGE
+        )
     if exact > MAX:
-        raise QuantityError(f"a {family.name} too large", shortened(value))
+        raise QuantityError(f"a {family.name} too large", shortened(value), code=Code.OUT_OF_RANGE)
     return int(exact)
 
 
@@ -232,5 +248,5 @@ def share(value: object) -> float:
     """Reads a share as a number from 0 to 1. Raises `QuantityError`."""
     _, exact = parse(value, SHARE)
     if exact > 1:
-        raise QuantityError("more than 100 %", shortened(value))
+        raise QuantityError("more than 100 %", shortened(value), code=Code.OUT_OF_RANGE)
     return float(exact)

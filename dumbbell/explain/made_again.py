@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
+from dumbbell.codes import Code
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.execution.again import made_again, same_flows
@@ -78,7 +79,8 @@ def explain_stored(
     if not engine.repeatable:
         raise DumbbellError(
             f"runs on the engine {run.record.engine} cannot be made again, they are in real time:"
-            " nothing in them can be explained"
+            " nothing in them can be explained",
+            code=Code.NOT_KEPT,
         )
     simulated = run.record.engine == "sim"
     stretch = _stretch(run.results, at_ns, scenario["duration_ns"])
@@ -120,7 +122,8 @@ def explanation_of(
     )
     raise DumbbellError(
         f"--at {shortened(at)}: nothing happened to {flow} within {span(near_ns(seen))} of it;"
-        f" {nearest}"
+        f" {nearest}",
+        code=Code.EXPLAIN,
     )
 
 
@@ -138,10 +141,13 @@ def _time(text: str, end_ns: int) -> int:
         at_ns = whole(text, TIME)
     except QuantityError as error:
         hint = f"; did you mean {error.nearest}?" if error.nearest else ""
-        raise DumbbellError(f"--at {shortened(text)}: {error.message}{hint}") from None
+        raise DumbbellError(
+            f"--at {shortened(text)}: {error.message}{hint}", code=error.code
+        ) from None
     if not 0 <= at_ns <= end_ns:
         raise DumbbellError(
-            f"--at {shortened(text)}: the run lies between 0 s and {moment(end_ns)}"
+            f"--at {shortened(text)}: the run lies between 0 s and {moment(end_ns)}",
+            code=Code.MOMENT,
         )
     return at_ns
 
@@ -152,26 +158,30 @@ def _flow(run: ChosenRun, flow: str, at_ns: int) -> dict[str, Any]:
     names = flows.filter(pl.col("kind").is_in(_TCP))["flow"].to_list()
     rows = flows.filter(pl.col("flow") == flow)
     if not names:
-        raise DumbbellError(f"{run.title}: no TCP runs here, and only TCP is explained")
+        raise DumbbellError(
+            f"{run.title}: no TCP runs here, and only TCP is explained", code=Code.EXPLAIN
+        )
     if rows.is_empty():
         near = nearest_name(flow, names)
         hint = f"; did you mean {near}?" if near else "."
         listed = ", ".join(shortened(name) for name in names[:_SHOWN])
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         raise DumbbellError(
-            f"--flow {shortened(flow)}: no such flow{hint} TCP flows: {listed}{more}"
+            f"--flow {shortened(flow)}: no such flow{hint} TCP flows: {listed}{more}",
+            code=Code.SELECTION,
         )
     row = rows.row(0, named=True)
     if row["kind"] not in _TCP:
         own = flows.filter(pl.col("connection") == flow)["flow"].to_list()
         instead = f"; its subflows are {', '.join(own)}" if own else ""
         raise DumbbellError(
-            f"--flow {flow}: it is {row['kind']}, and only TCP is explained{instead}"
+            f"--flow {flow}: it is {row['kind']}, and only TCP is explained{instead}",
+            code=Code.EXPLAIN,
         )
     start, end = int(row["start_ns"]), int(row["end_ns"])
     if start < 0:
-        raise DumbbellError(f"--flow {shortened(flow)}: it never began")
+        raise DumbbellError(f"--flow {shortened(flow)}: it never began", code=Code.EXPLAIN)
     if at_ns < start or (0 <= end < at_ns):
         lived = f"from {moment(start)} to {moment(end)}"
-        raise DumbbellError(f"--at {moment(at_ns)}: {flow} lived {lived}")
+        raise DumbbellError(f"--at {moment(at_ns)}: {flow} lived {lived}", code=Code.MOMENT)
     return row

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _SYSTEM = ("/dev/", "/proc/")
 
 class OutputError(DumbbellError):
     """A file, or standard output, that cannot be written."""
+
+    code = Code.UNWRITABLE
 
 
 def json_text(content: Any, *, indent: int | None = None) -> str:

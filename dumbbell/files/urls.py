@@ -11,6 +11,7 @@ import os
 import re
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError
 
 #: How a URL begins, and what is left of that by `pathlib`, which removes the second slash.
@@ -35,7 +36,8 @@ def store_path(store: str | Path) -> Path:
         if (cut := _CUT.fullmatch(text)) is not None and not Path(text).exists():
             raise StoreError(
                 f"{text}: a URL has two slashes, as {cut[1]}://bucket/sweep (text, in Python, no "
-                f"Path); a folder of this name: ./{text}"
+                f"Path); a folder of this name: ./{text}",
+                code=Code.URL,
             )
         return Path(store)
     url = text.rstrip("/")

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError, StoreWarning
 from dumbbell.files.output import write_output
 from dumbbell.files.urls import store_path
@@ -46,7 +47,7 @@ def write_report(
             latest.pop(record.info.name, None)
             latest[record.info.name] = record
         if not latest:
-            raise StoreError(f"{store}: no experiment was run here")
+            raise StoreError(f"{store}: no experiment was run here", code=Code.NO_EXPERIMENT)
         last = next(reversed(latest))
         family = _family(store, last)
         found: dict[str, Tables] = {}
@@ -59,7 +60,7 @@ def write_report(
                     found[name] = results
         notes = opened.sentences(lacks)
     if not found:
-        raise StoreError(f"{store}: nothing can be shown: {' '.join(notes)}")
+        raise StoreError(f"{store}: nothing can be shown: {' '.join(notes)}", code=Code.NO_RUN)
     for note in notes:
         warnings.warn(note, StoreWarning, stacklevel=2)
     target = Path(out)

@@ -58,5 +58,6 @@ def load_points(
                     found=error.found,
                     allowed=error.allowed,
                     nearest=error.nearest,
+                    code=error.code,
                 ) from None
         raise

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_type_hints
 
+from dumbbell.codes import Code
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.execution.budget import allowed
@@ -104,7 +105,9 @@ def search(
     path, raised, chosen = Path(path), allowed(allow), engine_named(engine)
     opened = Opened(read(path), path, set=set)
     if opened.search is None:
-        raise DumbbellError(f"{path}: nothing is sought: write `search` into the file")
+        raise DumbbellError(
+            f"{path}: nothing is sought: write `search` into the file", code=Code.SEARCH
+        )
     optuna_or_error()
     refuse_impossible(opened)
     given = {"repeats": repeats, "seed": seed, "evaluations": evaluations}
@@ -128,7 +131,7 @@ def _with(spec: SearchSpec, given: Mapping[str, int]) -> SearchSpec:
         try:
             read_alone(kinds[name], value)
         except ExperimentError as error:
-            raise DumbbellError(f"--{name}: {error}") from None
+            raise DumbbellError(f"--{name}: {error}", code=Code.OPTION) from None
     return spec.model_copy(update=dict(given))
 
 
@@ -161,7 +164,9 @@ def _search(name: str, space: Space, bench: Bench) -> Outcome:
     if not any(one.measured for one in evaluate.found):
         message = f"nothing is measured for {aim_of(spec).title} at any point"
         line = bench.opened.design.line("search")
-        raise ExperimentError(message, file=bench.opened.file, line=line, field="search")
+        raise ExperimentError(
+            message, file=bench.opened.file, line=line, field="search", code=Code.SEARCH
+        )
     evaluate.record()
     # What was picked as the best of many is so partly by chance: more repeats decide.
     again = Evaluator(bench, f"{name} (again)", _MORE * spec.repeats, spec.seed, spec.evaluations)

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment.factors import Level
 from dumbbell.experiment.search import SearchSpec
@@ -33,7 +34,7 @@ def optuna_or_error() -> Any:
         import optuna
     except ImportError:
         message = "searching needs optuna: pip install 'dumbbell[search]', or pip install optuna"
-        raise DumbbellError(message) from None
+        raise DumbbellError(message, code=Code.NOT_INSTALLED) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 

@@ -10,6 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment import cells
 from dumbbell.experiment.factors import REFERENCE, Level, referred
@@ -203,7 +204,7 @@ def _override(tree: Any, name: str, values: list[Any]) -> None:
     elif cells.steps(name)[0] in tree or "." not in name:
         if any(name in part for part in _tied(factors)):
             message = f"--set {name}: the factor is tied to others; a search cannot choose from it"
-            raise DumbbellError(message)
+            raise DumbbellError(message, code=Code.SET_LEVEL)
         _assign(tree, cells.steps(name), values[0])
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, StoreError, StoreWarning, shortened
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
@@ -91,12 +92,12 @@ def choose_run(place: Path, cell: str | None, repeat: int | None) -> ChosenRun:
     with Store(place, write=False, partial=True) as store:
         records = store.experiments()
         if not records:
-            raise DumbbellError(f"{place}: no experiment was run here")
+            raise DumbbellError(f"{place}: no experiment was run here", code=Code.NO_EXPERIMENT)
         record = records[-1]
         wanted = levels_of(cell, record.info.factors) if cell is not None else {}
         fitting = [one for one in record.runs if fits(one, wanted) and repeat in (None, one.repeat)]
         if not fitting:
-            raise DumbbellError(_no_repeat(record, repeat))
+            raise DumbbellError(_no_repeat(record, repeat), code=Code.NO_RUN)
         finished = [one for one in record.runs if one.run in store]
         found, results = _first_whole(store, record, fitting)
         for sentence in store.sentences([]):
@@ -104,7 +105,8 @@ def choose_run(place: Path, cell: str | None, repeat: int | None) -> ChosenRun:
         if found is None:
             raise DumbbellError(
                 f"{place}: no such run of {shortened(record.info.name)} is finished yet; "
-                f"{len(finished)} of {len(record.runs)} runs are: {store.run_again(record.file)}"
+                f"{len(finished)} of {len(record.runs)} runs are: {store.run_again(record.file)}",
+                code=Code.NO_RUN,
             )
     hints = _hints(record, found, len(finished))
     return ChosenRun(_title(record, found), hints, record, found, results)
@@ -144,7 +146,8 @@ def _read(run: ChosenRun) -> Chosen:
     if samples.is_empty() and queues.is_empty():
         raise DumbbellError(
             f"{title}: no windows and no queues over time are kept of this run; the file's field"
-            f" {KEEPS} keeps them"
+            f" {KEEPS} keeps them",
+            code=Code.NOT_KEPT,
         )
     scenario = read_scenario(results.runs["scenario"][0])
     titles = {row["flow"]: flow_title(row) for row in results.flows.iter_rows(named=True)}

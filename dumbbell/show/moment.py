@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.show.chosen import Chosen
@@ -84,7 +85,7 @@ def tables(chosen: Chosen, at: str, out: Console) -> list[Table]:
     if not found:
         first = [min(rows["time_ns"].to_list()) for _, rows, _ in kept if rows.height]
         why = f"before the first sample, at {_words(min(first))}" if first else "no windows here"
-        raise DumbbellError(f"--at {shortened(at)}: {why}")
+        raise DumbbellError(f"--at {shortened(at)}: {why}", code=Code.MOMENT)
     return found
 
 
@@ -94,9 +95,13 @@ def _time(text: str, end_ns: int) -> int:
         at_ns = whole(text, TIME)
     except QuantityError as error:
         hint = f"; did you mean {error.nearest}?" if error.nearest else ""
-        raise DumbbellError(f"--at {shortened(text)}: {error.message}{hint}") from None
+        raise DumbbellError(
+            f"--at {shortened(text)}: {error.message}{hint}", code=error.code
+        ) from None
     if at_ns > end_ns:
-        raise DumbbellError(f"--at {shortened(text)}: after the run's end, {_words(end_ns)}")
+        raise DumbbellError(
+            f"--at {shortened(text)}: after the run's end, {_words(end_ns)}", code=Code.MOMENT
+        )
     return at_ns
 
 

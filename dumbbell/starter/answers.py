@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, shortened
 from dumbbell.experiment import units
 from dumbbell.experiment.fields import PositiveTime, Rate, read_alone
@@ -60,7 +61,7 @@ class Answers:
             name = _line_field(part)
             if name in found:
                 what = "one rate and one RTT are needed, as 10 Mbit/s, 40 ms"
-                raise ExperimentError(what, found=shortened(text))
+                raise ExperimentError(what, found=shortened(text), code=Code.NO_ANSWER)
             found[name] = _spaced(part)
         return replace(self, rate=found.get("rate", self.rate), rtt=found.get("rtt", self.rtt))
 
@@ -71,7 +72,7 @@ class Answers:
             read_alone(Algorithm, name)
             if name in names[:number]:
                 what = "each congestion control once; a single one competes with itself"
-                raise ExperimentError(what, found=f"{name} twice")
+                raise ExperimentError(what, found=f"{name} twice", code=Code.NO_ANSWER)
         return replace(self, controls=tuple(names))
 
     def with_length(self, text: str) -> Answers:
@@ -83,7 +84,7 @@ class Answers:
         read_alone(PositiveTime, duration)
         if len(rest) > 1 or not all(map(_NUMBER.fullmatch, rest)):
             what = "a duration and a number of repeats are needed, as 30 s, 3"
-            raise ExperimentError(what, found=shortened(text))
+            raise ExperimentError(what, found=shortened(text), code=Code.NO_ANSWER)
         repeats = read_alone(Repeats, int(rest[0])) if rest else self.repeats
         return replace(self, duration=_spaced(duration), repeats=repeats)
 
@@ -94,7 +95,11 @@ def _line_field(text: str) -> str:
         family, _ = units.parse(text, units.RATE, units.TIME)
     except units.QuantityError as error:
         raise ExperimentError(
-            error.message, found=error.found, allowed=error.allowed, nearest=error.nearest
+            error.message,
+            found=error.found,
+            allowed=error.allowed,
+            nearest=error.nearest,
+            code=error.code,
         ) from None
     read_alone(Rate if family is units.RATE else PositiveTime, text)
     return "rate" if family is units.RATE else "rtt"

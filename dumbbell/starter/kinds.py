@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.starter import layout, networks, situations
 from dumbbell.starter.answers import Answers
@@ -74,4 +75,5 @@ def starter_named(name: str) -> Starter:
         found=shortened(name),
         allowed=tuple(STARTERS),
         nearest=nearest_name(name, STARTERS),
+        code=Code.UNKNOWN_NAME,
     )

@@ -30,7 +30,11 @@ def read(starter: Starter, answers: Answers) -> Experiment:
         return load_text(starter.text(answers), Path(f"{starter.name}.yaml"))
     except ExperimentError as error:
         raise ExperimentError(
-            error.message, found=error.found, allowed=error.allowed, nearest=error.nearest
+            error.message,
+            found=error.found,
+            allowed=error.allowed,
+            nearest=error.nearest,
+            code=error.code,
         ) from None
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError
 from dumbbell.store.adopt import writing
 from dumbbell.store.collector import collector_paused
@@ -66,12 +67,16 @@ def compact(store: Path, *, dry: bool = False) -> Compaction:
         StoreError: The store is at a URL, is damaged, cannot be written, or is being written.
     """
     if entered(store) is not None:
-        raise StoreError("segments at a URL are never removed: merge the store into a new one")
+        raise StoreError(
+            "segments at a URL are never removed: merge the store into a new one", code=Code.URL
+        )
     if not is_store(store):
-        raise StoreError(f"{store}: not a store of Dumbbell")
+        raise StoreError(f"{store}: not a store of Dumbbell", code=Code.NOT_STORE)
     check_format(store)
     if any(map(is_locked, listed(store / "journal", "*.log"))):
-        raise StoreError(f"{store}: a process is writing to it: compact it afterwards")
+        raise StoreError(
+            f"{store}: a process is writing to it: compact it afterwards", code=Code.STORE_ACCESS
+        )
     try:
         with collector_paused():
             if dry:
@@ -81,7 +86,9 @@ def compact(store: Path, *, dry: bool = False) -> Compaction:
                 _carry_out(store, plan, journal.owner)
                 return plan
     except OSError as error:
-        raise StoreError(f"{store}: cannot be compacted: {error.strerror or error}") from None
+        raise StoreError(
+            f"{store}: cannot be compacted: {error.strerror or error}", code=Code.STORE_ACCESS
+        ) from None
 
 
 def _planned(store: Path) -> Compaction:
@@ -90,7 +97,7 @@ def _planned(store: Path) -> Compaction:
     whole, damages = index.sound(index.named())
     if found := [*wrong, *index.manifests, *damages]:
         again = f"`dumbbell store repair {shlex.quote(str(store))}` comes first"
-        raise StoreError(f"{found[0]}; {again}")
+        raise StoreError(f"{found[0]}; {again}", code=Code.DAMAGED)
     needed = {run[0] for fields in records.values() for run in fields["runs"]}
     old, staying = [], set[str]()
     for segment in index.segments:

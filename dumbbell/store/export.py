@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError, nearest_name
 from dumbbell.files.output import replacing
 from dumbbell.store.store import Store
@@ -86,4 +87,6 @@ def _check(what: str, chosen: Sequence[str], known: Sequence[str]) -> None:
         if name not in known:
             near = nearest_name(name, known)
             hint = f"; did you mean {near}?" if near else ""
-            raise StoreError(f"no {what} {name!r}{hint}; there are {', '.join(known)}")
+            raise StoreError(
+                f"no {what} {name!r}{hint}; there are {', '.join(known)}", code=Code.SELECTION
+            )

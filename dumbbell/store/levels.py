@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.store.records import Planned
 
@@ -20,7 +21,7 @@ def levels_of(
     """Value of an option as factor → level: `rtt=10 ms,cc=reno`. Raises `ExperimentError`."""
     if not factors:
         message = f"{option}: the experiment has one cell, it varies no factor"
-        raise ExperimentError(message, found=shortened(text))
+        raise ExperimentError(message, found=shortened(text), code=Code.SELECTION)
     # Levels may contain commas and equals signs: only the first `NAME=` of a factor begins one.
     names = "|".join(re.escape(name) for name in sorted(factors, key=len, reverse=True))
     begins: list[re.Match[str]] = []
@@ -34,6 +35,7 @@ def levels_of(
             found=shortened(name),
             allowed=tuple(factors),
             nearest=nearest_name(name, factors),
+            code=Code.SELECTION,
         )
     ends = [one.start() for one in begins[1:]] + [len(text)]
     return {
@@ -53,5 +55,6 @@ def _level(name: str, text: str, levels: Sequence[str], option: str) -> str:
             found=shortened(text),
             allowed=tuple(levels),
             nearest=nearest_name(text, levels),
+            code=Code.SELECTION,
         )
     return found

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError
 from dumbbell.files.whole import temporary_of, write_file, write_plain
 from dumbbell.store.adopt import writing
@@ -87,7 +88,10 @@ def merge(
         for store in stores:
             found, wrong = read_all_fields(store.path, store.index.segments)
             if wrong:
-                raise StoreError(f"{wrong[0]}; `dumbbell run FILE` with its file writes it again")
+                raise StoreError(
+                    f"{wrong[0]}; `dumbbell run FILE` with its file writes it again",
+                    code=Code.DAMAGED,
+                )
             experiments.add(store, found)
         claims = _claims([into, *paths])
         known: dict[str, tuple[Fact, Path]] = {}
@@ -125,7 +129,9 @@ def _places(sources: Sequence[Path], into: Path) -> list[Path]:
     paths = list({path.resolve(): path for path in sources}.values())
     for path in paths:
         if path.resolve() == into.resolve():
-            raise StoreError(f"{path}: cannot be merged into itself: choose another -o")
+            raise StoreError(
+                f"{path}: cannot be merged into itself: choose another -o", code=Code.MERGE
+            )
     return paths
 
 
@@ -150,7 +156,8 @@ def _added(store: Source, known: dict[str, tuple[Fact, Path]]) -> list[str]:
         if other.digest != fact.digest and fact.repeatable:
             raise StoreError(
                 f"run {run} has two digests: {other.digest} in {path}, {fact.digest} in "
-                f"{store.path}: a defect of the engine {fact.engine}, or a store was altered"
+                f"{store.path}: a defect of the engine {fact.engine}, or a store was altered",
+                code=Code.MERGE,
             )
     return new
 
@@ -165,7 +172,7 @@ def _clear(into: Path, what: str) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             reason = "the disk is full; the same command goes on from there"
         where = error.filename if isinstance(error.filename, str) else into
-        raise StoreError(f"{where}: cannot be {what}: {reason}") from None
+        raise StoreError(f"{where}: cannot be {what}: {reason}", code=Code.STORE_ACCESS) from None
 
 
 def _write_experiments(
@@ -200,13 +207,17 @@ def _claims(stores: Iterable[Path]) -> dict[str, dict[str, str]]:
             try:
                 claims = dict(json.loads(path.read_bytes()))
             except (ValueError, TypeError):
-                raise StoreError(f"{path}: damaged; it should hold the claims of a study") from None
+                raise StoreError(
+                    f"{path}: damaged; it should hold the claims of a study", code=Code.DAMAGED
+                ) from None
             known = found.setdefault(path.name, {})
             for claim, mark in claims.items():
                 if known.setdefault(claim, mark) != mark:
                     raise StoreError(
                         f"claim {claim} of the study {path.stem} is not the same in "
-                        f"{origin[path.name, claim]} and {store}: it was changed between their runs"
+                        f"{origin[path.name, claim]} and {store}: it was changed between their "
+                        "runs",
+                        code=Code.MERGE,
                     )
                 origin.setdefault((path.name, claim), store)
     return found
@@ -273,7 +284,7 @@ def _take(source: str, target: str, mark: FileMark, owner: str) -> bool:
             return False
     data = Path(source).read_bytes()
     if mark_of(data) != mark:
-        raise StoreError(f"{source}: altered while it was read")
+        raise StoreError(f"{source}: altered while it was read", code=Code.MERGE)
     write_file(Path(target), data, sync=False, owner=owner)
     return True
 

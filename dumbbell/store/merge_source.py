@@ -11,6 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError, shortened
 from dumbbell.store.index import Index, Kept, Sound
 from dumbbell.store.place import MARK, check_format, is_store
@@ -86,7 +87,8 @@ class Experiments:
             if before and not set(before) & set(keys):
                 last = before[-1]
                 raise StoreError(
-                    _texts(self._from[last], self.fields[last], source, found[keys[-1]])
+                    _texts(self._from[last], self.fields[last], source, found[keys[-1]]),
+                    code=Code.MERGE,
                 )
             before += [key for key in keys if key not in before]
         for key, fields in found.items():
@@ -106,7 +108,8 @@ class Experiments:
                 one, two = (shortened(json.dumps(f[what])) for f in (before, fields))
                 raise StoreError(
                     f"{other.path} and {source.path} are not shards of one sweep: {name} has "
-                    f"{what} {one} and {two}{option}"
+                    f"{what} {one} and {two}{option}",
+                    code=Code.MERGE,
                 )
         if fields["runs"] == before["runs"]:
             return
@@ -114,11 +117,13 @@ class Experiments:
         if one and two and one != two:
             raise StoreError(
                 f"{name} was run by two versions of the engine {fields['engine']}: {one} in "
-                f"{other.path}, {two} in {source.path}; runs of two versions are never mixed"
+                f"{other.path}, {two} in {source.path}; runs of two versions are never mixed",
+                code=Code.MERGE,
             )
         raise StoreError(
             f"{other.path} and {source.path} plan other runs of {name}: another version of the "
-            f"engine {fields['engine']}, or trace files with other contents"
+            f"engine {fields['engine']}, or trace files with other contents",
+            code=Code.MERGE,
         )
 
 
@@ -155,9 +160,9 @@ def opened(path: Path) -> Source:
     """A store, open for reading. Raises `StoreError` for other folders and other formats."""
     entered(path)
     if not is_store(path):
-        raise StoreError(f"{path}: not a store of Dumbbell")
+        raise StoreError(f"{path}: not a store of Dumbbell", code=Code.NOT_STORE)
     if not (path / MARK).exists():
-        raise StoreError(f"{path / MARK}: missing; {_repair(path)}")
+        raise StoreError(f"{path / MARK}: missing; {_repair(path)}", code=Code.DAMAGED)
     check_format(path)
     return Source(path, Index(path, Sound(path)))
 
@@ -172,12 +177,13 @@ def verify(source: Source, wanted: AbstractSet[str], *, strict: bool) -> None:
     damages += source.index.unread(wanted - set(source.whole))
     if strict and damages:
         others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
-        raise StoreError(f"{damages[0]}{others}; {_repair(source.path)}")
+        raise StoreError(f"{damages[0]}{others}; {_repair(source.path)}", code=Code.DAMAGED)
     bare = [run for run, kept in source.whole.items() if kept.files is None]
     if strict and bare:
         raise StoreError(
             f"{source.path}: {len(bare)} runs were made before checksums were kept, so they "
-            "cannot be verified: run their experiment again into a new store"
+            "cannot be verified: run their experiment again into a new store",
+            code=Code.MERGE,
         )
     source.facts = facts_of(source.whole)
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError, StoreWarning, nearest_name, shortened
 
 T = TypeVar("T")
@@ -59,16 +60,20 @@ class Objects:
         try:
             from fsspec.core import url_to_fs  # type: ignore[import-untyped]
         except ImportError:
-            raise StoreError(f"{self.url}: a URL needs fsspec: {_EXTRA}") from None
+            raise StoreError(
+                f"{self.url}: a URL needs fsspec: {_EXTRA}", code=Code.NOT_INSTALLED
+            ) from None
         try:
             system, root = url_to_fs(self.url)
         except ImportError as error:
             reason = shortened(str(error), 100)
-            raise StoreError(f"{self.url}: {reason} (S3: {_EXTRA})") from None
+            raise StoreError(f"{self.url}: {reason} (S3: {_EXTRA})", code=Code.URL) from None
         except ValueError as error:
-            raise StoreError(f"{self.url}: {self._unknown() or error}") from None
+            raise StoreError(f"{self.url}: {self._unknown() or error}", code=Code.URL) from None
         except Exception as error:
-            raise StoreError(f"{self.url}: cannot be opened: {_reason(error)}") from None
+            raise StoreError(
+                f"{self.url}: cannot be opened: {_reason(error)}", code=Code.URL
+            ) from None
         return system, str(root).rstrip("/")
 
     def _unknown(self) -> str | None:
@@ -224,7 +229,7 @@ class Objects:
             reason = f"no permission: {reason}"
         elif not _is_final(error) and self.patient:
             reason = f"refused for {PATIENCE_S:g} s: {reason}"
-        return StoreError(f"{self.url}: cannot be {what}: {reason}")
+        return StoreError(f"{self.url}: cannot be {what}: {reason}", code=Code.URL)
 
 
 def _is_final(error: Exception) -> bool:

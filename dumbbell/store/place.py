@@ -13,6 +13,7 @@ import shlex
 import uuid
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError, shortened
 from dumbbell.files.whole import write_file
 from dumbbell.store.files import is_temporary, listed
@@ -49,6 +50,8 @@ class FormatError(StoreError):
         what: What is wrong with the mark.
     """
 
+    code = Code.DAMAGED
+
     def __init__(self, path: Path, what: str, rest: str) -> None:
         super().__init__(f"{path / MARK}: {what}{rest}")
         self.what = what
@@ -67,7 +70,8 @@ def check_format(path: Path) -> None:
     if type(found) is int and found > FORMAT:
         raise StoreError(
             f"{path}: written by a newer Dumbbell (format {found}; this one reads {FORMAT}); it "
-            "was left as it is"
+            "was left as it is",
+            code=Code.NEWER,
         )
     shown = shortened(json.dumps(found), 40)
     raise FormatError(path, f"there is no format {shown}; allowed: {FORMAT}", again)
@@ -100,7 +104,10 @@ def create(path: Path) -> Journal:
 def refuse_other(path: Path) -> None:
     """Refuses a folder in which no store can be created."""
     if path.exists() and not only_ours(path):
-        raise StoreError(f"{path}: a folder with other things in it, not a store: choose another")
+        raise StoreError(
+            f"{path}: a folder with other things in it, not a store: choose another",
+            code=Code.NOT_STORE,
+        )
 
 
 def begin_writing(path: Path) -> Journal:

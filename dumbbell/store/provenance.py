@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError, shortened
 from dumbbell.store.store import Store
 
@@ -57,10 +58,15 @@ def provenance(store: Path, run: str) -> Provenance:
             {one.run for record in records for one in record.runs if one.run.startswith(run)}
         )
         if not run or not found:
-            raise StoreError(f"{store}: no run {shortened(run)!r}; `dumbbell query` lists all ids")
+            raise StoreError(
+                f"{store}: no run {shortened(run)!r}; `dumbbell query` lists all ids",
+                code=Code.NO_RUN,
+            )
         if len(found) > 1:
             some = ", ".join(found[:_MOST_NAMED])
-            raise StoreError(f"{store}: {len(found)} runs begin with {run}: {some}, …")
+            raise StoreError(
+                f"{store}: {len(found)} runs begin with {run}: {some}, …", code=Code.NO_RUN
+            )
         (run,) = found
         places, row, yaml = [], None, ""
         for record in records:
@@ -73,7 +79,9 @@ def provenance(store: Path, run: str) -> Provenance:
                 runs = opened.results(record).runs
                 row = next(iter(runs.filter(runs["run"] == run).iter_rows(named=True)), None)
         if row is None:
-            raise StoreError(f"{store}: run {run} is planned and not done: {places[0]}")
+            raise StoreError(
+                f"{store}: run {run} is planned and not done: {places[0]}", code=Code.NO_RUN
+            )
         folder = opened.path / "runs"
         files = sorted(folder.glob(f"{run}.*"))
     return Provenance(

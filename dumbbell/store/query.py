@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, StoreError, nearest_name
 from dumbbell.store.collector import collector_paused
 from dumbbell.store.files import FileMark
@@ -59,12 +60,14 @@ def query(store: Path, sql: str, experiment: str | None = None) -> pl.DataFrame:
         statements = connection.extract_statements(sql)
         reads = (engine.StatementType.SELECT, engine.StatementType.EXPLAIN)
         if len(statements) != 1 or statements[0].type not in reads:
-            raise DumbbellError("a query is one statement that reads, as `select … from flows`")
+            raise DumbbellError(
+                "a query is one statement that reads, as `select … from flows`", code=Code.QUERY
+            )
         return _with_integers(pl.DataFrame(_Stream(connection.sql(sql))))
     except engine.CatalogException as error:
-        raise DumbbellError(_unknown(str(error))) from None
+        raise DumbbellError(_unknown(str(error)), code=Code.QUERY) from None
     except engine.Error as error:
-        raise DumbbellError(f"the query is refused: {error}") from None
+        raise DumbbellError(f"the query is refused: {error}", code=Code.QUERY) from None
     finally:
         connection.close()
 
@@ -104,7 +107,8 @@ def _engine() -> Any:
         import duckdb
     except ImportError:
         raise DumbbellError(
-            "queries need DuckDB, which is not installed: pip install 'dumbbell[query]'"
+            "queries need DuckDB, which is not installed: pip install 'dumbbell[query]'",
+            code=Code.NOT_INSTALLED,
         ) from None
     return duckdb
 
@@ -189,7 +193,7 @@ class _Views:
             if one.segment is None or one.segment.path not in self._bad:
                 return one
         path, what = self._bad[next(one.segment.path for one in copies if one.segment)]
-        raise StoreError(f"{path}: {what}; `dumbbell store repair` repairs it")
+        raise StoreError(f"{path}: {what}; `dumbbell store repair` repairs it", code=Code.DAMAGED)
 
     def _is_doubled(self, segment: Segment, own: Sequence[str]) -> bool:
         """Returns true if a segment has runs of the experiment that are read from elsewhere."""
@@ -207,7 +211,9 @@ class _Views:
         for file, mark in marks:
             if (what := self._sound.problem(file, mark)) is not None:
                 path = self._store.path / "runs" / file
-                raise StoreError(f"{path}: {what}; `dumbbell store repair` repairs it")
+                raise StoreError(
+                    f"{path}: {what}; `dumbbell store repair` repairs it", code=Code.DAMAGED
+                )
         if not marks:
             self._put(name, empty(name))
             return [f"{_HIDDEN}.{name}"]

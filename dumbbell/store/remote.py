@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError, StoreWarning
 from dumbbell.files.urls import copies_folder, url_of
 from dumbbell.files.whole import sync_path, temporary_of, write_file
@@ -226,7 +227,7 @@ class Remote:
                     "next command with this URL uploads them"
                 )
                 if not calm:
-                    raise StoreError(text) from None
+                    raise StoreError(text, code=error.code) from None
                 if told:
                     warnings.warn(text, StoreWarning, stacklevel=2)
 
@@ -277,7 +278,8 @@ class Remote:
         others = self._objects.top() - {MARK, *FOLDERS, "studies"}
         if others:
             raise StoreError(
-                f"{self.url}: other things are there ({min(others)}), not a store: choose another"
+                f"{self.url}: other things are there ({min(others)}), not a store: choose another",
+                code=Code.NOT_STORE,
             )
 
     def remove_segment(self, key: str) -> None:
@@ -297,7 +299,9 @@ class Remote:
         except OSError as error:
             reason = "the disk is full" if error.errno in FULL else error.strerror or error
             cache = copies_folder()
-            raise StoreError(f"{self.url}: no working copy in {cache}: {reason}") from None
+            raise StoreError(
+                f"{self.url}: no working copy in {cache}: {reason}", code=Code.URL
+            ) from None
 
 
 def _files_of(segments: Iterable[Segment]) -> Iterator[tuple[str, FileMark]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.engines import engine_named
 from dumbbell.errors import StoreError
 from dumbbell.execution import execute, plan
@@ -75,7 +76,9 @@ def collect(store: Path, *, dry: bool) -> list[Leftover]:
         try:
             _remove(store, one.path)
         except OSError as error:
-            raise StoreError(f"{one.path}: not removed: {error.strerror or error}") from None
+            raise StoreError(
+                f"{one.path}: not removed: {error.strerror or error}", code=Code.STORE_ACCESS
+            ) from None
     return removed
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError, shortened
 from dumbbell.files.whole import sync_path, temporary_of, write_plain
 from dumbbell.store.files import (
@@ -259,6 +260,8 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or ("missing" if isinstance(error, FileNotFoundError) else error)
-        raise StoreError(f"{path}: cannot be read: {reason}") from None
+        raise StoreError(f"{path}: cannot be read: {reason}", code=Code.STORE_ACCESS) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise StoreError(f"{path}: damaged: {shortened(str(error), 100)}") from None
+        raise StoreError(
+            f"{path}: damaged: {shortened(str(error), 100)}", code=Code.DAMAGED
+        ) from None

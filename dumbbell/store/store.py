@@ -27,6 +27,7 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError, nearest_name, shortened
 from dumbbell.files.urls import shown
 from dumbbell.files.whole import write_file
@@ -99,9 +100,12 @@ class Store:
             elif is_store(self.path) and self._partial:
                 self.beside.append(Damage(self.path / MARK, "missing"))
             elif is_store(self.path):
-                raise StoreError(f"{self.path / MARK}: missing; {self.run_again('')} repairs it")
+                raise StoreError(
+                    f"{self.path / MARK}: missing; {self.run_again('')} repairs it",
+                    code=Code.DAMAGED,
+                )
             else:
-                raise StoreError(f"{self.path}: not a store of Dumbbell")
+                raise StoreError(f"{self.path}: not a store of Dumbbell", code=Code.NOT_STORE)
         if not self.beside:
             self._check_format()
         if self._write:
@@ -141,9 +145,13 @@ class Store:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 reason = "the disk is full"
             kept = "; finished runs are kept" if self._known else ""
-            raise StoreError(f"{self.path}: the store cannot be {what}: {reason}{kept}") from None
+            raise StoreError(
+                f"{self.path}: the store cannot be {what}: {reason}{kept}", code=Code.STORE_ACCESS
+            ) from None
         except pl.exceptions.PolarsError as error:
-            raise StoreError(f"{self.path}: damaged: {shortened(str(error), 100)}") from None
+            raise StoreError(
+                f"{self.path}: damaged: {shortened(str(error), 100)}", code=Code.DAMAGED
+            ) from None
 
     def __enter__(self) -> Store:
         return self
@@ -285,7 +293,9 @@ class Store:
     def _beside(self, wrong: Sequence[Damage], others: Sized) -> None:
         """Leaves damaged experiments out of a partial store with others; else raises an error."""
         if wrong and not (self._partial and others):
-            raise StoreError(f"{wrong[0]}; {self.run_again('')} repairs it, with its file")
+            raise StoreError(
+                f"{wrong[0]}; {self.run_again('')} repairs it, with its file", code=Code.DAMAGED
+            )
         self.beside += [one for one in wrong if one not in self.beside]
 
     def _records(self) -> tuple[list[Record], list[Damage]]:
@@ -359,7 +369,7 @@ class Store:
         others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
         store = shlex.quote(str(self.path))
         repair = f"{self.run_again(record.file)} repairs it, or `dumbbell store repair {store}`"
-        return StoreError(f"{damages[0]}{others}; {repair}")
+        return StoreError(f"{damages[0]}{others}; {repair}", code=Code.DAMAGED)
 
     def _chosen(self, experiment: str | None) -> Record:
         if experiment is not None:
@@ -380,12 +390,13 @@ class Store:
             if experiment is None or experiment in (fields["name"], key):
                 return key, fields
         if not found:
-            raise StoreError(f"{self.path}: no experiment was run here")
+            raise StoreError(f"{self.path}: no experiment was run here", code=Code.NO_EXPERIMENT)
         names = [fields["name"] for fields in found.values()]
         near = nearest_name(experiment or "", names)
         hint = f"; did you mean {near}?" if near is not None else ""
         raise StoreError(
-            f"{self.path}: no experiment {experiment!r}{hint}; there are {', '.join(names)}"
+            f"{self.path}: no experiment {experiment!r}{hint}; there are {', '.join(names)}",
+            code=Code.NO_EXPERIMENT,
         )
 
     def _small(self, kept: Mapping[str, Kept]) -> dict[str, pl.DataFrame]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError
 from dumbbell.store.files import is_locked, is_temporary, listed, owner_of, size_of
 from dumbbell.store.index import Damage, Index, Sound
@@ -65,7 +66,7 @@ def examine(store: Path) -> Examination:
     """Reads every file of a store. Raises `StoreError` for other folders and newer formats."""
     entered(store)
     if not is_store(store):
-        raise StoreError(f"{store}: not a store of Dumbbell")
+        raise StoreError(f"{store}: not a store of Dumbbell", code=Code.NOT_STORE)
     found = Examination()
     found.damages += _mark(store)
     index = Index(store, sound := Sound(store))

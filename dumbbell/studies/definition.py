@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.source import parse, read
@@ -26,6 +27,8 @@ MOST_BYTES = 1 << 26
 
 class StudyError(DumbbellError):
     """A study that does not exist or does not say what it must; the message names the file."""
+
+    code = Code.STUDY
 
 
 def _texts(value: Any) -> Any:
@@ -309,7 +312,7 @@ def load_study(name: str | Path) -> Study:
         found = [place for place in found if (place / "study.yaml").is_file()]
         if not found:
             known = ", ".join(sorted(list_names())) or "none"
-            raise StudyError(f"no study {str(name)!r}; there are: {known}")
+            raise StudyError(f"no study {str(name)!r}; there are: {known}", code=Code.NO_STUDY)
         folder = found[0]
     path = folder / "study.yaml"
     return _read(path, path.stat().st_mtime_ns)
@@ -321,10 +324,11 @@ def _read(path: Path, _changed_ns: int) -> Study:
     try:
         root = parse(read(path), str(path))
     except ExperimentError as error:
-        raise StudyError(str(error)) from None
+        raise StudyError(str(error), code=error.code) from None
     if not isinstance(root.value, dict):
         raise StudyError(f"{path}:{root.line}: a study is a mapping of fields")
     try:
         return Study.model_validate({**root.plain(), "folder": path.parent})
     except ValidationError as error:
-        raise StudyError(str(Locator(str(path), root).invalid(error))) from None
+        found = Locator(str(path), root).invalid(error)
+        raise StudyError(str(found), code=found.code) from None

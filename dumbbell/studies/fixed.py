@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError
 from dumbbell.files.whole import write_file
 from dumbbell.store import Store
@@ -39,7 +40,9 @@ def fix_claims(study: Study, parts: Iterable[str], store: Path) -> None:
         write_file(path, json.dumps({**known, **found}, indent=1).encode(), sync=True)
     except OSError as error:
         reason = error.strerror or error
-        raise StoreError(f"{store}: the store cannot be written: {reason}") from None
+        raise StoreError(
+            f"{store}: the store cannot be written: {reason}", code=Code.STORE_ACCESS
+        ) from None
 
 
 def refuse_changed(study: Study, store: Path) -> None:
@@ -52,7 +55,8 @@ def refuse_changed(study: Study, store: Path) -> None:
         raise StudyError(
             f"{study.folder / 'study.yaml'}: changed after the runs in {store} were made: "
             f"{', '.join(changed)}. A verdict would rest on what the runs showed: put the claims "
-            "back, or run into a new store"
+            "back, or run into a new store",
+            code=Code.CLAIMS,
         )
 
 
@@ -75,7 +79,11 @@ def _read(study: Study, store: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
-        raise StoreError(f"{path}: damaged; it should hold the claims of {study.study}") from None
+        raise StoreError(
+            f"{path}: damaged; it should hold the claims of {study.study}", code=Code.DAMAGED
+        ) from None
     if not isinstance(found, dict):
-        raise StoreError(f"{path}: damaged; it should hold the claims of {study.study}")
+        raise StoreError(
+            f"{path}: damaged; it should hold the claims of {study.study}", code=Code.DAMAGED
+        )
     return {str(identity): str(value) for identity, value in found.items()}

@@ -14,6 +14,7 @@ import polars as pl
 
 from dumbbell import _core
 from dumbbell._core import Monitor
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.trace.names import Names, read_names, renamed
 
@@ -28,6 +29,8 @@ HOPS_MAX = 3_000_000
 
 class TraceError(DumbbellError):
     """Trace that cannot be read."""
+
+    code = Code.TRACE
 
 
 @dataclass(frozen=True, slots=True)

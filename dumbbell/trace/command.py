@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
+from dumbbell.codes import Code
 from dumbbell.console import Pulse, print_text
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import json_text, write_output, write_parquet
@@ -69,7 +70,7 @@ def refuse_loss(sources: Sequence[str], targets: Mapping[str, str | Path | None]
             with contextlib.suppress(OSError):
                 if Path(target).samefile(source):
                     message = f"{option} {target}: this is what is read, and would be lost"
-                    raise DumbbellError(message)
+                    raise DumbbellError(message, code=Code.OVERWRITE)
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.files.input import read_file
 from dumbbell.files.output import json_text, write_output
@@ -65,12 +66,14 @@ def read_names(trace: str | Path, path: Path | None) -> Names | None:
             return None
         return names_of(found["scenario"])
     except OSError as error:
-        raise DumbbellError(f"{chosen}: cannot be read: {error.strerror or error}") from None
+        raise DumbbellError(
+            f"{chosen}: cannot be read: {error.strerror or error}", code=Code.UNREADABLE
+        ) from None
     except (ValueError, KeyError, TypeError):
         if path is None:
             return None
         message = "no names of a trace, as `dumbbell run --traces` writes them"
-        raise DumbbellError(f"{chosen}: {message}") from None
+        raise DumbbellError(f"{chosen}: {message}", code=Code.TRACE) from None
 
 
 def renamed(

@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import Experiment
 from dumbbell.files.names import distinct, run_words
@@ -62,7 +63,8 @@ def check_kept(experiment: Experiment, path: str | Path) -> None:
     if not any(read_scenario(cell.scenario)["sampling"].get("hops") for cell in experiment.cells):
         raise ExperimentError(
             f"{path}: traces are wanted, but the experiment keeps no packet events: it needs"
-            " `sampling: {hops: {to: 10 s}}`, or as long as it should be"
+            " `sampling: {hops: {to: 10 s}}`, or as long as it should be",
+            code=Code.SAMPLING,
         )
 
 

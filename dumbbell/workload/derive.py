@@ -10,6 +10,7 @@ from typing import Any
 
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass
 from dumbbell.capture.together import is_client
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 
 #: Maximum number of captured connections with a group each; more are grouped by size class.
@@ -138,7 +139,10 @@ def derive(
     if not transfers:
         file = found["file"]
         what = f"no TCP connection with payload among its {file['packets']} packets"
-        raise DumbbellError(": ".join((file["name"], "no workload can be derived", what, *notes)))
+        raise DumbbellError(
+            ": ".join((file["name"], "no workload can be derived", what, *notes)),
+            code=Code.WORKLOAD,
+        )
     one_by_one = connections is None and size is None and len(transfers) <= EACH_MAX
     number = min(len(transfers), CONNECTIONS_MAX) if connections is None else connections
     notes.append(_number(number, len(transfers), one_by_one))
@@ -294,7 +298,8 @@ def _classes(
     occurring = sum(map(bool, sizes))
     if connections < occurring:
         raise DumbbellError(
-            f"--connections {connections}: {occurring} classes occur, and one of each is needed"
+            f"--connections {connections}: {occurring} classes occur, and one of each is needed",
+            code=Code.WORKLOAD,
         )
     derived = shares([len(one) for one in sizes], connections, least=1)
     return [

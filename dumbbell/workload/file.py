@@ -12,6 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.workload.derive import Group, Workload
 
@@ -95,7 +96,8 @@ def experiment(
     if duration > _DURATION_MAX_S:
         raise DumbbellError(
             f"at {workload.rate_bps / 1e6:g} Mbit/s the workload may take {duration} s: more than"
-            " a day; set a higher --rate"
+            " a day; set a higher --rate",
+            code=Code.WORKLOAD,
         )
     names = _group_names(workload.groups)
     lines = [

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.files.input import TooLargeError, read_file
 
@@ -87,19 +88,24 @@ def read_har(path: Path, page: str | None = None) -> HarPage:
     except TooLargeError as error:
         raise DumbbellError(
             f"{path}: {error.size >> 20} MiB; at most {MOST_BYTES >> 20} MiB are read: save it "
-            "without content"
+            "without content",
+            code=Code.HAR,
         ) from None
     except OSError as error:
-        raise DumbbellError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise DumbbellError(
+            f"{path}: cannot be read: {error.strerror or error}", code=Code.HAR
+        ) from None
     except UnicodeDecodeError as error:
-        raise DumbbellError(f"{path}: no UTF-8 at byte {error.start}") from None
+        raise DumbbellError(f"{path}: no UTF-8 at byte {error.start}", code=Code.HAR) from None
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         place = f"{path}:{error.lineno}"
-        raise DumbbellError(f"{place}: no HAR file: {error.msg} at column {error.colno}") from None
+        raise DumbbellError(
+            f"{place}: no HAR file: {error.msg} at column {error.colno}", code=Code.HAR
+        ) from None
     except RecursionError:
-        raise DumbbellError(f"{path}: no HAR file: nested too deeply") from None
+        raise DumbbellError(f"{path}: no HAR file: nested too deeply", code=Code.HAR) from None
     return page_of(data, str(path), page)
 
 
@@ -108,16 +114,20 @@ def page_of(data: Any, origin: str, page: str | None = None) -> HarPage:
     log = data.get("log") if isinstance(data, Mapping) else None
     entries = log.get("entries") if isinstance(log, Mapping) else None
     if not isinstance(entries, list):
-        raise DumbbellError(f"{origin}: no HAR file: log.entries is missing")
+        raise DumbbellError(f"{origin}: no HAR file: log.entries is missing", code=Code.HAR)
     if len(entries) > MOST_OBJECTS:
-        raise DumbbellError(f"{origin}: {len(entries)} entries; at most {MOST_OBJECTS}")
+        raise DumbbellError(
+            f"{origin}: {len(entries)} entries; at most {MOST_OBJECTS}", code=Code.HAR
+        )
     entries, notes = _of_page(log, entries, origin, page)
     repairs = _Repairs()
     read = [found for entry in entries if (found := _entry(entry, repairs)) is not None]
     if not entries:
-        raise DumbbellError(f"{origin}: no HAR file: log.entries is empty")
+        raise DumbbellError(f"{origin}: no HAR file: log.entries is empty", code=Code.HAR)
     if not read:
-        raise DumbbellError(f"{origin}: no entry can be used; " + "; ".join(repairs.words()))
+        raise DumbbellError(
+            f"{origin}: no entry can be used; " + "; ".join(repairs.words()), code=Code.HAR
+        )
     read.sort(key=lambda entry: entry.start_ms)
     objects = [_object(read, place, repairs) for place in range(len(read))]
     return HarPage(objects, notes + repairs.words())
@@ -155,12 +165,13 @@ def _chosen(pages: Sequence[str], page: str, origin: str) -> str:
     if page.isascii() and page.isdigit() and len(page) < 9 and 1 <= int(page) <= len(pages):
         return pages[int(page) - 1]
     if not pages:
-        raise DumbbellError(f"{origin}: --page {page}: no entry names a page")
+        raise DumbbellError(f"{origin}: --page {page}: no entry names a page", code=Code.HAR)
     shown = ", ".join(shortened(one, 40) for one in pages[:10])
     more = ", …" if len(pages) > 10 else ""
     raise DumbbellError(
         f"{origin}: --page {shortened(page, 60)}: there is no such page; "
-        f"allowed: 1 to {len(pages)}, or {shown}{more}"
+        f"allowed: 1 to {len(pages)}, or {shown}{more}",
+        code=Code.HAR,
     )
 
 

@@ -160,3 +160,35 @@ def test_pings_over_starlink_differ_as_much_as_measured(tmp_path: Path) -> None:
 def test_docsis_has_10_ms_idle_and_wifi_3_ms(tmp_path: Path) -> None:
     assert float(rtts_ms(tmp_path, "docsis").median()) == pytest.approx(10, rel=0.02)
     assert float(rtts_ms(tmp_path, "wifi").median()) == pytest.approx(3, rel=0.05)
+
+
+def test_changes_start_from_delay_and_loss_of_the_link() -> None:
+    model = MODELS["starlink"]
+    assert model.epochs is not None
+    own = "delay: 40 ms, loss: 2 %, backward: {delay: 50 ms}"
+    for pipe, delay_ns in zip(
+        line(f"access: starlink, {own}"), (40_000_000, 50_000_000), strict=True
+    ):
+        assert pipe["delay_ns"] == delay_ns
+        assert pipe["loss"] == {"independent": {"probability": 0.02}}
+        delays = [one["delay_ns"] for one in pipe["changes"] if one["delay_ns"] is not None]
+        assert delays
+        assert all(delay_ns <= one <= delay_ns + model.epochs.delay_ns for one in delays)
+        losses = [one["loss"] for one in pipe["changes"] if one["loss"] is not None]
+        assert losses[:2] == [
+            {"independent": {"probability": model.epochs.loss}},
+            {"independent": {"probability": 0.02}},
+        ]
+
+
+def test_a_shaping_queue_where_the_rate_changes_is_refused_with_a_reason() -> None:
+    cake = "backward: {queue: {cake: {bandwidth: 50 Mbit/s}}}"
+    reason = (
+        "the rate of starlink changes over time, and cake with a bandwidth has a rate of its own"
+    )
+    with pytest.raises(ExperimentError, match=reason):
+        line(f"access: starlink, {cake}")
+    _, down = line(f"access: geo, {cake}")
+    assert "cake" in down["queue"]
+    up, _ = line(f"access: starlink, {cake.replace('backward', 'forward')}")
+    assert "cake" in up["queue"]  # the rate up does not change

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dumbbell.scenario import read_scenario
 from tests.helpers import BASE, loaded, message
 
 
@@ -85,6 +86,17 @@ def test_set_replaces_levels_and_fields() -> None:
     found = loaded(text, set={"duration": "7 s", "flows[1].start": "1 s"})
     assert found.cells[0].duration_ns == 7_000_000_000
     assert found.overrides == {"duration": ["7 s"], "flows[1].start": ["1 s"]}
+
+
+def test_set_makes_sections_that_the_file_leaves_out() -> None:
+    assert "hosts" not in BASE
+    found = loaded(BASE, set={"hosts.defaults.mtu": "9000 bytes", "sampling.interval": "20 ms"})
+    scenario = read_scenario(found.cells[0].scenario)
+    assert {n["tcp"]["mtu_bytes"] for n in scenario["nodes"] if n["tcp"]} == {9000}
+    assert scenario["sampling"]["interval_ns"] == 20_000_000
+    assert message(BASE, set={"hosts.default.mtu": "9000 bytes"}) == (
+        "--set hosts.default.mtu: no such field: hosts has no entries"
+    )
 
 
 def test_set_names_a_level_by_its_label() -> None:

@@ -78,6 +78,32 @@ def test_any_csv_is_read_with_its_columns_and_units(tmp_path: Path) -> None:
     assert trace(tmp_path, text, **part)[0] == [(0, 3_000_000)]
 
 
+def test_the_rate_before_from_is_valid_until_the_next(tmp_path: Path) -> None:
+    fields = {"column": "rate", "unit": "Mbit/s", "time": "t"}
+    text = "t,rate\n0,1\n10,2\n10,4\n20,-\n30,5\n40,6\n"
+    assert trace(tmp_path, text, **fields, **{"from": "25 s"})[0] == [
+        (0, 3_000_000),
+        (5, 5_000_000),
+        (15, 6_000_000),
+    ]
+    # No row lies within these seconds: the rate of t = 30 s goes on.
+    inside = {"from": "32 s", "length": "5 s"}
+    assert trace(tmp_path, text, **fields, **inside)[0] == [(0, 5_000_000)]
+    assert trace(tmp_path, text, **fields, **{"from": "30 s"})[0][0] == (0, 5_000_000)
+
+
+def test_the_delimiter_is_the_one_that_finds_the_columns(tmp_path: Path) -> None:
+    text = "t;rate (Mbit/s, down)\n0;1\n1;2\n"
+    fields = {"column": "rate (Mbit/s, down)", "unit": "Mbit/s", "time": "t"}
+    assert trace(tmp_path, text, **fields)[0] == [(0, 1_000_000), (1, 2_000_000)]
+
+
+def test_times_are_exact_to_the_nanosecond(tmp_path: Path) -> None:
+    text = "t,rate\n1700000000.0000001,1\n1700000000.0002003,2\n"
+    fields = {"column": "rate", "unit": "Mbit/s", "time": "t"}
+    assert trace(tmp_path, text, **fields)[0] == [(0, 1_000_000), (200_200 / 1e9, 2_000_000)]
+
+
 @pytest.mark.parametrize(
     ("content", "fields", "message"),
     [

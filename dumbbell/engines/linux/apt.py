@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.engines.linux.process import run, said
 from dumbbell.errors import EngineError
 
@@ -60,7 +61,10 @@ def apt_of_suite(suite: str, root: Path, log: Path) -> Apt:
         EngineError: The name is no suite of that mirror, or the mirror cannot be reached.
     """
     if not _SUITE.fullmatch(suite):
-        raise EngineError(f"--suite {suite}: a suite of Debian, as trixie-backports or sid")
+        raise EngineError(
+            f"--suite {suite}: a suite of Debian, as trixie-backports or sid",
+            code=Code.KERNEL_SOURCE,
+        )
     folder = root / suite
     for made in ("lists/partial", "cache/archives/partial"):
         (folder / made).mkdir(parents=True, exist_ok=True)
@@ -78,7 +82,10 @@ def apt_of_suite(suite: str, root: Path, log: Path) -> Apt:
         suite, tuple(part for item in settings.items() for part in ("-o", "=".join(map(str, item))))
     )
     if not apt.update(folder, log):
-        raise EngineError(f"--suite {suite}: apt cannot read its list of packages; see {log}")
+        raise EngineError(
+            f"--suite {suite}: apt cannot read its list of packages; see {log}",
+            code=Code.KERNEL_SOURCE,
+        )
     return apt
 
 
@@ -89,7 +96,7 @@ def _mirror() -> str:
     for address in addresses:
         if re.search(r"/debian/?$", address):
             return address
-    raise EngineError(f"{_NO_MIRROR}; give a tree: --source TREE")
+    raise EngineError(f"{_NO_MIRROR}; give a tree: --source TREE", code=Code.KERNEL_SOURCE)
 
 
 SYSTEM = Apt()

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.engines.linux import registers
 from dumbbell.engines.linux.process import run
 from dumbbell.errors import EngineError
@@ -57,7 +58,8 @@ def check_programs() -> None:
         packages = " ".join(PROGRAMS[name] for name in missing)
         raise EngineError(
             f"a kernel cannot be built without {', '.join(missing)}; on Debian: "
-            f"apt-get install {packages}"
+            f"apt-get install {packages}",
+            code=Code.NOT_INSTALLED,
         )
 
 
@@ -75,7 +77,9 @@ def apply_patches(tree: Path, patches: Sequence[Path], log: Path) -> None:
         if run([*command, "-i", str(patch)], tree, log, heard.append) != 0:
             said = [line.strip() for line in heard if "FAILED" in line or "Reversed" in line]
             why = f": {said[0]}" if said else ""
-            raise EngineError(f"the patch {patch.name} does not fit this source{why}")
+            raise EngineError(
+                f"the patch {patch.name} does not fit this source{why}", code=Code.KERNEL_BUILD
+            )
 
 
 def _needed(tree: Path, text: str) -> bool:
@@ -111,7 +115,7 @@ def configure(tree: Path, fragment: Path, register_bytes: int, log: Path) -> Non
     merge = ["sh", "scripts/kconfig/merge_config.sh", "-m", ".config", str(fragment)]
     heard: list[str] = []
     if run(merge, tree, log, heard.append) != 0:
-        raise EngineError(_failure("merging the options", heard, log))
+        raise EngineError(_failure("merging the options", heard, log), code=Code.KERNEL_BUILD)
     _make(tree, ["olddefconfig"], log)
     wanted, got = _options(fragment), _options(tree / ".config")
     ignored = [
@@ -120,7 +124,9 @@ def configure(tree: Path, fragment: Path, register_bytes: int, log: Path) -> Non
         if got.get(name, "n") != value
     ]
     if ignored:
-        raise EngineError(f"options without effect in this source: {', '.join(ignored)}")
+        raise EngineError(
+            f"options without effect in this source: {', '.join(ignored)}", code=Code.KERNEL_BUILD
+        )
 
 
 def _declares_register_area(tree: Path) -> bool:
@@ -156,7 +162,7 @@ def kernel_version(tree: Path, log: Path) -> str:
     said = "".join(_make(tree, ["--no-print-directory", "-s", "kernelversion"], log))
     found = re.search(r"^\d+\.\d+\S*$", said, re.MULTILINE)
     if found is None:
-        raise EngineError(f"make kernelversion says no version; see {log}")
+        raise EngineError(f"make kernelversion says no version; see {log}", code=Code.KERNEL_BUILD)
     return found[0]
 
 
@@ -178,7 +184,7 @@ def _make(
 
     code = run(["make", "ARCH=um", *targets], tree, log, both)
     if code != 0:
-        raise EngineError(_failure(f"make {targets[-1]}", lines, log))
+        raise EngineError(_failure(f"make {targets[-1]}", lines, log), code=Code.KERNEL_BUILD)
     return lines
 
 

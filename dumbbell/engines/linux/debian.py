@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.engines.linux.apt import SYSTEM, Apt, apt_of_suite
 from dumbbell.engines.linux.process import run, said
 from dumbbell.errors import EngineError
@@ -90,13 +91,15 @@ class Archive:
         if path is None:
             path = _download(self.package, self.version, self.apt, folder.parent, log)
             if _sha256(path) != self.sha256:
-                raise EngineError(f"{self.label}: the archive is another one than before")
+                raise EngineError(
+                    f"{self.label}: the archive is another one than before", code=Code.KERNEL_SOURCE
+                )
         folder.mkdir()
         left_out = [] if whole else [f"--exclude={pattern}" for pattern in _LEFT_OUT]
         unpacker = "--use-compress-program=xz -T0"  # since xz 5.4 all cores decompress
         command = ["tar", unpacker, "-xf", os.fspath(path), "--strip-components=1", *left_out]
         if run(command, folder, log) != 0:
-            raise EngineError(f"{path}: cannot be unpacked; see {log}")
+            raise EngineError(f"{path}: cannot be unpacked; see {log}", code=Code.KERNEL_SOURCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,10 @@ class Package:
 
     def __post_init__(self) -> None:
         if self.name is not None and not _PACKAGE.fullmatch(self.name):
-            raise EngineError(f"{self.name}: no package of kernel sources, as linux-source-6.12")
+            raise EngineError(
+                f"{self.name}: no package of kernel sources, as linux-source-6.12",
+                code=Code.KERNEL_SOURCE,
+            )
 
     def known(self, root: Path) -> Archive | None:
         """The installed archive, or the one that would be fetched if it was fetched before.
@@ -157,7 +163,7 @@ class Package:
             apt.update(folder, log)
             version = apt.candidate(name)
         if version is None:
-            raise EngineError(self._unknown(name))
+            raise EngineError(self._unknown(name), code=Code.KERNEL_SOURCE)
         path = _download(name, version, apt, folder, log)
         archive = _archive(name, version, path, apt)
         record = _record(root, name, version)
@@ -212,15 +218,18 @@ def _download(package: str, version: str, apt: Apt, folder: Path, log: Path) -> 
     if file is None:
         raise EngineError(
             f"{package} {version} cannot be fetched (old lists? apt-get update, as root, renews "
-            f"them); see {log}; or give a tree: --source TREE"
+            f"them); see {log}; or give a tree: --source TREE",
+            code=Code.KERNEL_SOURCE,
         )
     inside = folder / "package"
     if run(["dpkg-deb", "-x", file, inside], folder, log) != 0:
-        raise EngineError(f"{file.name}: cannot be unpacked; see {log}")
+        raise EngineError(f"{file.name}: cannot be unpacked; see {log}", code=Code.KERNEL_SOURCE)
     file.unlink()
     found = list(inside.glob("usr/src/linux-source-*.tar.xz"))
     if not found:
-        raise EngineError(f"{package} {version}: no usr/src/linux-source-*.tar.xz in it")
+        raise EngineError(
+            f"{package} {version}: no usr/src/linux-source-*.tar.xz in it", code=Code.KERNEL_SOURCE
+        )
     return found[0]
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import polars as pl
 
 from dumbbell._core import Monitor
+from dumbbell.codes import Code
 from dumbbell.engines.base import Run, RunResult, scenario_error
 from dumbbell.engines.linux.guest import guest_program, guest_version, needs
 from dumbbell.engines.linux.kernel import Kernel, kernel_named
@@ -70,7 +71,7 @@ class LinuxEngine:
             if not died.of_registers:
                 raise
             version, config = self._kernel.version, self._kernel.config
-            raise EngineError(f"{sizes(version, config)}\n{died}") from None
+            raise EngineError(f"{sizes(version, config)}\n{died}", code=Code.GUEST) from None
 
 
 def check_hops(scenario: str) -> None:

@@ -7,6 +7,7 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.engines.base import scenario_error
 from dumbbell.errors import EngineError
 
@@ -16,7 +17,10 @@ _PATH = Path(__file__).resolve().parents[2] / "_guest" / "dumbbell-guest"
 def guest_program() -> Path:
     """The program, static. Raises `EngineError` if it was not built."""
     if not _PATH.is_file():
-        raise EngineError(f"{_PATH}: the guest's program is missing; build it with: make build")
+        raise EngineError(
+            f"{_PATH}: the guest's program is missing; build it with: make build",
+            code=Code.NOT_INSTALLED,
+        )
     return _PATH
 
 

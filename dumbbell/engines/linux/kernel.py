@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dumbbell.codes import Code
 from dumbbell.engines.linux import compile as steps
 from dumbbell.engines.linux import registers
 from dumbbell.engines.linux.compile import Progress
@@ -101,14 +102,17 @@ def carried(given: Sequence[Path] = ()) -> Carried:
     """
     for patch in given:
         if not patch.is_file():
-            raise EngineError(f"--patch {patch}: no such file")
+            raise EngineError(f"--patch {patch}: no such file", code=Code.KERNEL_SOURCE)
     package = Path(__file__).resolve().parents[2]
     for folder in (package / "_kernel", package.parent / "kernel"):
         if (folder / "config").is_file():
             patches = sorted((folder / "patches").glob("*.patch"))
             bytes_here = registers.area_bytes(registers.needed_bytes())
             return Carried(patches, folder / "config", bytes_here, [*given])
-    raise EngineError("this installation has no folder kernel/: no kernel can be built with it")
+    raise EngineError(
+        "this installation has no folder kernel/: no kernel can be built with it",
+        code=Code.KERNEL_BUILD,
+    )
 
 
 def kernels_folder() -> Path:
@@ -140,13 +144,15 @@ def kernel_named(name: str) -> Kernel:
     if not name and default is not None:
         return default
     if not named:
-        raise EngineError(f"no kernel was built yet; {_HOW_TO_BUILD}")
+        raise EngineError(f"no kernel was built yet; {_HOW_TO_BUILD}", code=Code.NO_KERNEL)
     there = f"there are {', '.join(named)}" if len(named) > 1 else f"there is {', '.join(named)}"
     if not name:
-        raise EngineError(f"no kernel from Debian's source ({there}); {_HOW_TO_BUILD}")
+        raise EngineError(
+            f"no kernel from Debian's source ({there}); {_HOW_TO_BUILD}", code=Code.NO_KERNEL
+        )
     near = nearest_name(name, named)
     hint = f"; did you mean {near}?" if near is not None else ""
-    raise EngineError(f"no kernel {name!r}{hint}; {there}; {_HOW_TO_BUILD}")
+    raise EngineError(f"no kernel {name!r}{hint}; {there}; {_HOW_TO_BUILD}", code=Code.NO_KERNEL)
 
 
 def _silent(phase: str, fraction: float) -> None:
@@ -174,7 +180,10 @@ def build(
         EngineError: What is missing, does not fit or does not compile.
     """
     if name is not None and not _NAME.fullmatch(name):
-        raise EngineError(f"--name {name}: letters, digits, and . _ + - after the first, up to 64")
+        raise EngineError(
+            f"--name {name}: letters, digits, and . _ + - after the first, up to 64",
+            code=Code.KERNEL_BUILD,
+        )
     added, root = carried(patches), kernels_folder()
     progress("looking at the source", 0.0)
     source = Package() if source is None else source
@@ -232,7 +241,9 @@ def _made(
         if not log.exists():
             raise
         log.replace(failed)
-        raise EngineError(str(error).replace(str(log), str(failed))) from None
+        raise EngineError(
+            str(error).replace(str(log), str(failed)), code=Code.KERNEL_BUILD
+        ) from None
     result = work / "result"
     result.mkdir()
     executable.replace(result / "linux")

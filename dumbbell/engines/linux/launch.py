@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dumbbell import _core
 from dumbbell._core import Monitor
+from dumbbell.codes import Code
 from dumbbell.engines.base import Run, scenario_error
 from dumbbell.engines.linux import death
 from dumbbell.engines.linux.processors import one_processor
@@ -55,6 +56,8 @@ class GuestDied(EngineError):
     Attributes:
         of_registers: It could not write the processor's floating-point registers.
     """
+
+    code = Code.GUEST
 
     def __init__(self, console: Sequence[str]) -> None:
         why = death.cause(console)
@@ -201,7 +204,7 @@ def _watch(
                 raise _core.Cancelled("cancelled")
             if time.monotonic() > deadline:
                 message = f"the guest did not finish within {limit_s:.0f} s and was stopped{hint}"
-                raise EngineError(_told(message, console))
+                raise EngineError(_told(message, console), code=Code.GUEST)
             if not selector.select(_POLL_S):
                 continue
             data = os.read(process.stdout.fileno(), 65536)
@@ -227,7 +230,7 @@ def _results(folder: Path, console: deque[str]) -> Output:
         found = json.loads(error.read_bytes())
         if "path" in found:
             raise scenario_error(found["path"], found["message"])
-        raise EngineError(f"the guest failed: {found['message']}")
+        raise EngineError(f"the guest failed: {found['message']}", code=Code.GUEST)
     done = folder / "done.json"
     if not done.exists():
         raise GuestDied(console)

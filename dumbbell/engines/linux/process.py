@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.errors import EngineError
 
 _PATIENCE_S = 5.0
@@ -62,7 +63,9 @@ def run(
                 errors="replace",
             )
         except FileNotFoundError:
-            raise EngineError(f"the program {command[0]} is missing") from None
+            raise EngineError(
+                f"the program {command[0]} is missing", code=Code.NOT_INSTALLED
+            ) from None
         try:
             assert process.stdout is not None
             with process.stdout as output:

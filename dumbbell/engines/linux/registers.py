@@ -13,6 +13,7 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
+from dumbbell.codes import Code
 from dumbbell.engines.linux.guest import guest_program
 from dumbbell.errors import EngineError
 
@@ -81,7 +82,7 @@ def check_fit(version: str, config: Path) -> None:
     """
     why = misfit(version, _options(config), needed_bytes())
     if why is not None:
-        raise EngineError(why)
+        raise EngineError(why, code=Code.GUEST)
 
 
 def sizes(version: str, config: Path) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from dumbbell.codes import Code
 from dumbbell.errors import EngineError
 
 _NEEDED = (
@@ -66,11 +67,13 @@ class Tree:
         self._path = path.resolve()
         self.label = str(self._path)
         if not path.is_dir():
-            raise EngineError(f"{path}: no such folder")
+            raise EngineError(f"{path}: no such folder", code=Code.KERNEL_SOURCE)
         missing = [name for name in _NEEDED if not (path / name).is_file()]
         if missing:
             absent = ", no ".join(missing)
-            raise EngineError(f"{path}: no source of Linux 5.19 or later: no {absent}")
+            raise EngineError(
+                f"{path}: no source of Linux 5.19 or later: no {absent}", code=Code.KERNEL_SOURCE
+            )
         self._files = sorted(_files(os.fspath(self._path)))
         hashed = hashlib.sha256()
         for name, size, changed_ns in self._files:

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from dumbbell._core import Monitor
+from dumbbell.codes import Code
 from dumbbell.engines.base import Run, RunResult
 from dumbbell.engines.linux.compile import Progress
 from dumbbell.engines.linux.debian import Package
@@ -42,7 +43,7 @@ def carry_a_flow(kernel: str | Kernel = "") -> tuple[LinuxEngine, RunResult]:
     row = pl.read_ipc_stream(io.BytesIO(result.tables["flows"])).row(0, named=True)
     if row["delivered_bytes"] != _BYTES:
         arrived = f"{row['delivered_bytes']} of {_BYTES} bytes arrive"
-        raise EngineError(f"{engine.version}: a guest boots, but {arrived}")
+        raise EngineError(f"{engine.version}: a guest boots, but {arrived}", code=Code.GUEST)
     return engine, result
 
 
@@ -73,7 +74,8 @@ def build_and_try(
     except EngineError as error:
         raise EngineError(
             f"{error}\nThe kernel {kernel.name} was built and is not usable here; "
-            "the default kernel is the one it was before"
+            "the default kernel is the one it was before",
+            code=Code.GUEST,
         ) from None
     if source is None and not patches:
         make_default(kernel)

@@ -1,0 +1,67 @@
+"""Errors of studies and comparisons."""
+
+from __future__ import annotations
+
+from dumbbell.codes import Code
+from dumbbell.help.page import Call, Group, Page
+
+GROUP = Group(
+    "Studies and comparisons",
+    (
+        Page(
+            Code.STUDY,
+            "a study",
+            "`study.yaml` says something that cannot be: a quantity, a reference or a part is "
+            "missing.",
+            "Look at the line and the field of the message.",
+            Call(
+                "dumbbell study run bad --store s",
+                "dumbbell study run l4s --store s",
+                {"bad/study.yaml": "- a list\n"},
+            ),
+            "studies.md#studyyaml",
+        ),
+        Page(
+            Code.NO_STUDY,
+            "no such study",
+            "No study of Dumbbell and no folder has this name.",
+            "`dumbbell study list` lists them.",
+            Call("dumbbell study run l4t --store s", "dumbbell study run l4s --store s"),
+            "studies.md",
+        ),
+        Page(
+            Code.CLAIMS,
+            "claims were changed after the runs",
+            "A store refuses a study whose claims are not those from before its first run.",
+            "Run it into a new store; a verdict tells which claims were changed.",
+            Call(
+                "dumbbell study run mine --store store",
+                "dumbbell study run mine --store new",
+                staged=True,
+            ),
+            "studies.md#claims",
+        ),
+        Page(
+            Code.BASELINE,
+            "a baseline",
+            "The file of the baseline is missing, is none, or belongs to another experiment.",
+            "Write a new one: `--baseline FILE --update`.",
+            Call(
+                "dumbbell check example.yaml --baseline none.json",
+                "dumbbell check example.yaml --baseline none.json --update",
+            ),
+            "regression-tests.md",
+        ),
+        Page(
+            Code.CONTRAST,
+            "levels to contrast",
+            "Two levels of one factor are compared; one of them, or the factor, is not there.",
+            "Take names of the message.",
+            Call(
+                "dumbbell contrast store --factor cc",
+                "dumbbell contrast store --factor cc --levels cubic,bbr",
+            ),
+            "regression-tests.md#levels-of-a-factor",
+        ),
+    ),
+)
