@@ -52,7 +52,10 @@ sdist: $(VENV)/.ready
 	@$(BIN)/maturin sdist --out dist
 
 release-check: build wheel sdist
-	$(BIN)/pytest tests/packages tests/newcomer
+	$(PYTHON) -m venv $(VENV)/cffconvert
+	$(VENV)/cffconvert/bin/pip install "cffconvert==2.0.0"
+	$(VENV)/cffconvert/bin/cffconvert --validate --infile CITATION.cff
+	DUMBBELL_NEWCOMER_INDEX=1 $(BIN)/pytest tests/packages tests/newcomer tests/test_editors.py
 
 kernel: build
 	@$(BIN)/dumbbell kernel build

@@ -31,9 +31,10 @@ scripts/build-guest.sh "$guest"
 PATH="$bin:$PATH" "$bin/maturin" build --release --quiet --zig --target "$rust" \
     --compatibility "manylinux_$glibc" --interpreter "$bin/python" --out dist
 wheel="$(ls -t dist/dumbbell_lab-*_"$arch".whl | head -n 1)"
-"$bin/auditwheel" show "$wheel" | grep --quiet "\"manylinux_${glibc}_$arch\"" || {
-    "$bin/auditwheel" show "$wheel" >&2
+found="$("$bin/auditwheel" show "$wheel")"
+if [[ "$found" != *"\"manylinux_${glibc}_$arch\""* ]]; then
+    echo "$found" >&2
     echo "wheel: $wheel needs more than its name says" >&2
     exit 1
-}
+fi
 echo "$wheel"
