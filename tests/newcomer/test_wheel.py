@@ -88,6 +88,8 @@ def test_a_session_in_an_empty_folder(newcomer: Machine, tmp_path: Path) -> None
         "dumbbell --version": f"dumbbell {VERSION}",
         "dumbbell doctor": "package dumbbell-lab",
         "dumbbell init first.yaml --template dumbbell": "",
+        "dumbbell init cellular.yaml --example cellular": "",
+        "dumbbell validate cellular.yaml": "cellular",
         "dumbbell run first.yaml --store store --repeats 1": "Mbit/s",
         "dumbbell report store -o report.html && test -s report.html": "",
         "dumbbell run captured.yaml --captures captures --store store": "Mbit/s",
@@ -102,7 +104,8 @@ def test_a_session_in_an_empty_folder(newcomer: Machine, tmp_path: Path) -> None
         assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"
         assert part in done.stdout, line
     assert {path.name for path in tmp_path.iterdir()} == {
-        "captured.yaml", "first.yaml", "store", "captures", "report.html", "study",
+        "captured.yaml", "captures", "cellular.trace", "cellular.yaml", "first.yaml",
+        "report.html", "store", "study",
     }  # fmt: skip
 
 
