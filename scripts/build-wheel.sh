@@ -24,13 +24,19 @@ done
 "$bin/python" -m pip install --quiet --disable-pip-version-check \
     "ziglang==$zig" "auditwheel==$auditwheel"
 
-# The package holds one guest's program at a time: that of the host comes back at the end.
-restore() { [ "$guest" = "$rust" ] || scripts/build-guest.sh; }
-trap restore EXIT
+dist="$PWD/dist"
+if [ "$guest" != "$rust" ]; then
+    # The package holds one guest's program, that of the host: another one is put into a copy.
+    export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+    copy="$(mktemp -d)"
+    trap 'rm -rf "$copy"' EXIT
+    git ls-files -z | tar --create --null --files-from - | tar --extract --directory "$copy"
+    cd "$copy"
+fi
 scripts/build-guest.sh "$guest"
 PATH="$bin:$PATH" "$bin/maturin" build --release --quiet --zig --target "$rust" \
-    --compatibility "manylinux_$glibc" --interpreter "$bin/python" --out dist
-wheel="$(ls -t dist/dumbbell_lab-*_"$arch".whl | head -n 1)"
+    --compatibility "manylinux_$glibc" --interpreter "$bin/python" --out "$dist"
+wheel="$(ls -t "$dist"/dumbbell_lab-*_"$arch".whl | head -n 1)"
 found="$("$bin/auditwheel" show "$wheel")"
 if [[ "$found" != *"\"manylinux_${glibc}_$arch\""* ]]; then
     echo "$found" >&2
