@@ -15,7 +15,7 @@ unexport CONDA_PREFIX
 # cargo fmt does not find modules that a macro over the catalogue declares.
 RUST_FILES = $(shell find crates fuzz -name '*.rs' -not -path '*/target/*')
 
-.PHONY: help build kernel demo check test lint format bench bench-all bench-capture bench-queues page-load lock clean
+.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check test lint format bench bench-all bench-capture bench-queues page-load lock clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
@@ -25,6 +25,9 @@ help:
 	@echo "make test    every test and every check"
 	@echo "make lint    the checks alone"
 	@echo "make format  rewrite sources in the agreed format"
+	@echo "make wheel   dist/*.whl for x86-64 and glibc 2.17 or newer; make wheel-aarch64"
+	@echo "make sdist   dist/*.tar.gz, which builds a wheel where cargo is"
+	@echo "make release-check   what can be checked before a release (docs/release.md)"
 	@echo "make bench   speed and memory of the simulator; PEERS=1: beside ns-2 and ns-3"
 	@echo "make bench-all   the same, instructions and growth with flows, and the pages that show them"
 	@echo "make bench-capture  speed and memory of dumbbell capture, beside tshark and tcptrace"
@@ -38,6 +41,21 @@ $(VENV)/.ready: requirements.lock scripts/setup.sh
 build: $(VENV)/.ready
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/maturin develop --release --quiet
 	@scripts/build-guest.sh
+
+wheel: $(VENV)/.ready
+	@scripts/build-wheel.sh x86_64 $(VENV)
+
+wheel-aarch64: $(VENV)/.ready
+	@scripts/build-wheel.sh aarch64 $(VENV)
+
+sdist: $(VENV)/.ready
+	@$(BIN)/maturin sdist --out dist
+
+release-check: build wheel sdist
+	$(PYTHON) -m venv $(VENV)/cffconvert
+	$(VENV)/cffconvert/bin/pip install "cffconvert==2.0.0"
+	$(VENV)/cffconvert/bin/cffconvert --validate --infile CITATION.cff
+	DUMBBELL_NEWCOMER_INDEX=1 $(BIN)/pytest tests/packages tests/newcomer tests/test_editors.py
 
 kernel: build
 	@$(BIN)/dumbbell kernel build
@@ -108,4 +126,4 @@ lock:
 		$(BIN)/pip freeze) > requirements.lock
 
 clean:
-	rm -rf $(VENV) target dumbbell/_core*.so
+	rm -rf $(VENV) target dist dumbbell/_core*.so

@@ -34,13 +34,20 @@ def init(
             help=f"Ask nothing; write one of {', '.join(NAMES)}.",
         ),
     ] = None,
+    example: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Ask nothing; write an example, such as two-flows."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a first experiment file. It asks four questions, or takes a template."""
+    """Write a first experiment file. It asks four questions, or takes a template or an example."""
     with guarded():
         from dumbbell.starter import read, starter_named
 
         _refuse_existing(file, force)
+        if example is not None:
+            _write_example(example, file, template, force)
+            return
         if template is not None:
             starter = starter_named(template)
             answers = starter.defaults
@@ -64,6 +71,25 @@ def init(
         runs = len(experiment.cells) * experiment.info.repeats
         say(f"Written: {file}, {runs} runs" if runs > 1 else f"Written: {file}, 1 run")
         say(f"Next: dumbbell run {shlex.quote(str(file))}")
+
+
+def _write_example(name: str, file: Path, template: str | None, force: bool) -> None:
+    """Writes an example, and beside it the files that it reads."""
+    from dumbbell.starter.examples import example_named
+
+    if template is not None:
+        raise DumbbellError("--template and --example exclude each other", code=Code.EXCLUSIVE)
+    text, others = example_named(name)
+    if str(file) == PRINTED:
+        print_text(text)
+        return
+    for other in others:
+        _refuse_existing(file.with_name(other.name), force)
+    for other in others:
+        write_output(file.with_name(other.name), other.read_text(encoding="utf-8"))
+    write_output(file, text)
+    say(f"Written: {', '.join(map(str, (file, *(file.with_name(one.name) for one in others))))}")
+    say(f"Next: dumbbell run {shlex.quote(str(file))}")
 
 
 def _refuse_existing(file: Path, force: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import platform
 import sys
 import tempfile
@@ -19,8 +20,11 @@ from dumbbell.engines.linux.trial import carry_a_flow
 from dumbbell.errors import DumbbellError
 from dumbbell.execution.runner import default_workers
 from dumbbell.experiment.load import load_text
+from dumbbell.files.shipped import shipped
 from dumbbell.store import temporary_store
 
+#: Name of the distribution whose package is `dumbbell`.
+DISTRIBUTION = "dumbbell-lab"
 PACKAGES = ("pydantic", "polars", "pyarrow", "typer", "rich", "ruamel.yaml", "numpy", "altair")
 _PROBE = """\
 dumbbell: 1
@@ -42,6 +46,19 @@ class Finding:
 
 def _versions() -> str:
     return f"dumbbell {_core.version}, simulator {_core.engine_version}"
+
+
+def _install() -> str:
+    """Kind of installation: a package with its wheel's tags, or a checkout of the sources."""
+    folder = shipped("_kernel").parent
+    if (folder / "Cargo.toml").is_file():
+        return f"checkout of the sources, {folder}"
+    found = importlib.metadata.distribution(DISTRIBUTION)
+    lines = (found.read_text("WHEEL") or "").splitlines()
+    tags = [line.removeprefix("Tag: ") for line in lines if line.startswith("Tag: ")]
+    origin = json.loads(found.read_text("direct_url.json") or "{}").get("url", "")
+    file = f" from {Path(origin).name}" if origin else ""
+    return f"package {DISTRIBUTION} {found.version}{file} ({', '.join(tags)}), {folder}"
 
 
 def _python() -> str:
@@ -94,6 +111,7 @@ def _store() -> str:
 
 CHECKS: dict[str, Callable[[], str]] = {
     "version": _versions,
+    "install": _install,
     "python": _python,
     "packages": _packages,
     "processors": _processors,

@@ -164,7 +164,7 @@ def _package(name: str, extra: str) -> Any:
         return __import__(name)
     except ImportError:
         raise EngineError(
-            f"clusters need the package {name}: pip install 'dumbbell[{extra}]'",
+            f"clusters need the package {name}: pip install 'dumbbell-lab[{extra}]'",
             code=Code.NOT_INSTALLED,
         ) from None
 

@@ -11,7 +11,7 @@ from dumbbell import _core
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment import cells, factors, space
-from dumbbell.experiment.document import ExperimentFile
+from dumbbell.experiment.document import NEWER, ExperimentFile, is_newer
 from dumbbell.experiment.factors import Factors, Level
 from dumbbell.experiment.locate import SET
 from dumbbell.experiment.source import Node, parse
@@ -66,6 +66,16 @@ class Design:
         if "dumbbell" not in root.value:
             message = "no experiment of Dumbbell: the file should begin with 'dumbbell: 1'"
             raise ExperimentError(message, file=self.file, line=root.line, code=Code.NOT_EXPERIMENT)
+        version = root.value["dumbbell"]
+        if is_newer(version.value):  # before fields that only newer programs know
+            raise ExperimentError(
+                NEWER,
+                file=self.file,
+                line=version.line,
+                field="dumbbell",
+                found=version.text,
+                code=Code.NOT_EXPERIMENT,
+            )
         self.varied = factors.read(root.value.get("factors"), self.file, reserved_names())
         self.space = space.read(root.value.get("search"), self.file, reserved_names(), self.varied)
         self.root, self.overrides = _override(root, self.varied, self.space, chosen)

@@ -40,12 +40,19 @@ MAX_SEED = 2**62
 DEFAULTS = "defaults"
 
 
+NEWER = f"a newer file format than this program reads, which is {FORMAT}"
+
+
+def is_newer(value: object) -> bool:
+    """Returns true if this is the version of a format that this program does not know yet."""
+    return isinstance(value, int) and not isinstance(value, bool) and value > FORMAT
+
+
 def _format(value: object) -> int:
     if value == FORMAT and not isinstance(value, bool):
         return FORMAT
-    if isinstance(value, int) and not isinstance(value, bool) and value > FORMAT:
-        message = f"a newer file format than this program reads, which is {FORMAT}"
-        raise problem(message, found=value, code=Code.NOT_EXPERIMENT)
+    if is_newer(value):
+        raise problem(NEWER, found=value, code=Code.NOT_EXPERIMENT)
     raise problem(
         "unknown file format", found=value, allowed=(str(FORMAT),), code=Code.NOT_EXPERIMENT
     )

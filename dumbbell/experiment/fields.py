@@ -195,8 +195,18 @@ def _quantity(read: Callable[[Any], Any], schema: Mapping[str, Any]) -> Checked:
     return Checked(checked, schema)
 
 
-def _text(title: str, *examples: str) -> dict[str, Any]:
-    pattern = r"^\s*[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?\s*[^0-9]+$"
+def _text(
+    title: str, families: Sequence[Family], *examples: str, positive: bool = False
+) -> dict[str, Any]:
+    """Schema of a quantity. Letter case is free, for which patterns of JSON Schema have no sign."""
+    units = sorted({unit.casefold() for family in families for unit in family.folded})
+    any_case = "|".join(
+        "".join(f"[{letter.upper()}{letter}]" if letter.isascii() and letter.isalpha() else letter
+                for letter in unit)
+        for unit in units
+    )  # fmt: skip
+    above = r"(?![0._]+([eE][-+]?[0-9]+)?\s*[^0-9.])" if positive else ""
+    pattern = rf"^\s*{above}[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?\s*({any_case})\s*$"
     return {"type": "string", "pattern": pattern, "title": title, "examples": list(examples)}
 
 
@@ -211,7 +221,7 @@ def quantity(family: Family, *examples: str, positive: bool = False) -> Checked:
             )
         return number
 
-    return _quantity(read, _text(family.name.capitalize(), *examples))
+    return _quantity(read, _text(family.name.capitalize(), [family], *examples, positive=positive))
 
 
 def sysctl_quantity(family: Family) -> Checked:
@@ -230,7 +240,9 @@ PositiveTime = Annotated[int, quantity(units.TIME, "10 ms", "5 s", "20 us", posi
 Rate = Annotated[int, quantity(units.RATE, "10 Mbit/s", "2.4 Gbit/s", positive=True)]
 Size = Annotated[int, quantity(units.SIZE, "1500 bytes", "5 KiB", "1 MiB")]
 PositiveSize = Annotated[int, quantity(units.SIZE, "1500 bytes", "5 KiB", positive=True)]
-Share = Annotated[float, _quantity(units.share, _text("Share", "1 %", "0.1 %", "50 ppm"))]
+Share = Annotated[
+    float, _quantity(units.share, _text("Share", [units.SHARE], "1 %", "0.1 %", "50 ppm"))
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +298,17 @@ def _queue_limits(value: object) -> tuple[QueueLimit, ...]:
 
 
 _LIMIT = {
-    "type": "string",
-    "title": "Queue limit",
-    "examples": ["100 packets", "64 KiB", "1 BDP", "1 BDP of flow1", "50 ms"],
-}
+    "anyOf": [
+        _text(
+            "Queue limit", [units.PACKETS, units.SIZE, units.BDP, units.TIME],
+            "100 packets", "64 KiB", "1 BDP", "50 ms", positive=True,
+        ),
+        {
+            "type": "string", "title": "Queue limit", "examples": ["1 BDP of flow1"],
+            "pattern": r"^\s*[0-9][0-9.]*\s*[Bb][Dd][Pp] of ",
+        },
+    ]
+}  # fmt: skip
 _LIMITS = {"anyOf": [_LIMIT, {"type": "array", "items": _LIMIT, "minItems": 1, "maxItems": 2}]}
 Buffer = Annotated[tuple[QueueLimit, ...], _quantity(_queue_limits, _LIMITS)]
 
@@ -324,7 +343,9 @@ def _jitter(value: object) -> Jitter:
     return Jitter(time_ns=units.integer(exact, family, value))
 
 
-StartJitter = Annotated[Jitter, _quantity(_jitter, _text("Jitter", "1 RTT", "10 ms"))]
+StartJitter = Annotated[
+    Jitter, _quantity(_jitter, _text("Jitter", [units.TIME, units.RTT], "1 RTT", "10 ms"))
+]
 
 
 def _name(value: object) -> str:

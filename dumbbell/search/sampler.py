@@ -33,7 +33,9 @@ def optuna_or_error() -> Any:
     try:
         import optuna
     except ImportError:
-        message = "searching needs optuna: pip install 'dumbbell[search]', or pip install optuna"
+        message = (
+            "searching needs optuna: pip install 'dumbbell-lab[search]', or pip install optuna"
+        )
         raise DumbbellError(message, code=Code.NOT_INSTALLED) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna

@@ -34,7 +34,7 @@ _FINAL = (
 FULL = (errno.ENOSPC, errno.EDQUOT)
 #: Errors of the libraries of S3 that are no `OSError`.
 _FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "ParamValidationError"}
-_EXTRA = "pip install 'dumbbell[remote]'"
+_EXTRA = "pip install 'dumbbell-lab[remote]'"
 
 
 class Objects:

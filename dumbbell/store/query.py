@@ -107,7 +107,7 @@ def _engine() -> Any:
         import duckdb
     except ImportError:
         raise DumbbellError(
-            "queries need DuckDB, which is not installed: pip install 'dumbbell[query]'",
+            "queries need DuckDB, which is not installed: pip install 'dumbbell-lab[query]'",
             code=Code.NOT_INSTALLED,
         ) from None
     return duckdb

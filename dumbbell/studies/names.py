@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from dumbbell.files.shipped import shipped
+
 _NAME = re.compile(r"^name: *(.+?) *$", re.MULTILINE)
 
 
 def study_folders() -> list[Path]:
-    """Folders of studies: shipped with the package, the repository's, the current folder's."""
-    package = Path(__file__).resolve().parents[1]
-    places = (package / "_studies", package.parent / "studies", Path.cwd() / "studies")
+    """Folders of studies: shipped with the package, and the current folder's."""
+    places = (shipped("_studies"), Path.cwd() / "studies")
     return [place for place in dict.fromkeys(places) if place.is_dir()]
 
 

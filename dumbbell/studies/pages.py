@@ -130,6 +130,8 @@ def renew(runs: Runs, *, check: bool) -> Iterator[tuple[Path, str, bool]]:
     with _module(runs.folder) as tables:
         for name, marker, lines in tables(runs):
             page = (runs.folder / name).resolve()
+            if not page.is_file():
+                raise StudyError(f"{page}: no such page; a checkout of the sources has the pages")
             before = page.read_text(encoding="utf-8")
             after = renewed(before, marker, lines, str(page))
             if after != before and not check:

@@ -65,6 +65,30 @@ def test_every_template_runs(name: str, tmp_path: Path) -> None:
     assert results.runs.height == len(experiment.cells)
 
 
+@pytest.mark.parametrize("name", [path.stem for path in sorted((ROOT / "examples").glob("*.yaml"))])
+def test_every_example_is_written_with_what_it_reads(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    done = call("init", file, "--example", name)
+    assert done.exit_code == 0, done.output
+    assert done.stderr.splitlines()[-1] == f"Next: dumbbell run {file}"
+    assert file.read_bytes() == (ROOT / "examples" / f"{name}.yaml").read_bytes()
+    assert load(file).cells
+
+
+def test_examples_that_cannot_be_written(tmp_path: Path) -> None:
+    unknown = call("init", tmp_path / "a.yaml", "--example", "two-flow")
+    assert unknown.exit_code == 2
+    assert "unknown example; found two-flow; did you mean two-flows?" in unknown.stderr
+    both = call("init", tmp_path / "a.yaml", "--example", "l4s", "--template", "rrul")
+    assert both.exit_code == 2
+    (tmp_path / "cellular.trace").touch()
+    there = call("init", tmp_path / "a.yaml", "--example", "cellular")
+    assert there.exit_code == 2
+    assert "exists already" in there.stderr
+    assert not (tmp_path / "a.yaml").exists()
+    assert call("init", "-", "--example", "l4s").stdout.startswith("#")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_factor_in_a_comment_works(name: str) -> None:
     text = STARTERS[name].text(STARTERS[name].defaults)

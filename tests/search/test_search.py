@@ -220,5 +220,6 @@ def test_optuna_is_named_where_it_is_missing(
     done = CliRunner().invoke(app, ["search", str(written(QUEUE, tmp_path))])
     assert done.exit_code == 2
     assert done.stderr == (
-        "dumbbell: searching needs optuna: pip install 'dumbbell[search]', or pip install optuna\n"
+        "dumbbell: searching needs optuna: "
+        "pip install 'dumbbell-lab[search]', or pip install optuna\n"
     )

@@ -10,8 +10,9 @@ from pathlib import Path
 from dumbbell.codes import Code
 from dumbbell.engines.base import scenario_error
 from dumbbell.errors import EngineError
+from dumbbell.files.shipped import shipped
 
-_PATH = Path(__file__).resolve().parents[2] / "_guest" / "dumbbell-guest"
+_PATH = shipped("_guest") / "dumbbell-guest"
 
 
 def guest_program() -> Path:

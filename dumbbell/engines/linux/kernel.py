@@ -37,6 +37,7 @@ from dumbbell.engines.linux.compile import Progress
 from dumbbell.engines.linux.debian import Package
 from dumbbell.engines.linux.source import Source, Tree
 from dumbbell.errors import EngineError, nearest_name
+from dumbbell.files.shipped import shipped
 from dumbbell.files.whole import sync_path, write_file
 
 HASH_LENGTH = 32
@@ -95,7 +96,7 @@ class Carried:
 
 
 def carried(given: Sequence[Path] = ()) -> Carried:
-    """The folder `kernel/`: shipped with the package, or the repository's; and patches given.
+    """The folder `kernel/`, which ships with the package, and patches given.
 
     Raises:
         EngineError: There is none, or a patch cannot be read.
@@ -103,16 +104,15 @@ def carried(given: Sequence[Path] = ()) -> Carried:
     for patch in given:
         if not patch.is_file():
             raise EngineError(f"--patch {patch}: no such file", code=Code.KERNEL_SOURCE)
-    package = Path(__file__).resolve().parents[2]
-    for folder in (package / "_kernel", package.parent / "kernel"):
-        if (folder / "config").is_file():
-            patches = sorted((folder / "patches").glob("*.patch"))
-            bytes_here = registers.area_bytes(registers.needed_bytes())
-            return Carried(patches, folder / "config", bytes_here, [*given])
-    raise EngineError(
-        "this installation has no folder kernel/: no kernel can be built with it",
-        code=Code.KERNEL_BUILD,
-    )
+    folder = shipped("_kernel")
+    if not (folder / "config").is_file():
+        raise EngineError(
+            "this installation has no folder kernel/: no kernel can be built with it",
+            code=Code.KERNEL_BUILD,
+        )
+    patches = sorted((folder / "patches").glob("*.patch"))
+    bytes_here = registers.area_bytes(registers.needed_bytes())
+    return Carried(patches, folder / "config", bytes_here, [*given])
 
 
 def kernels_folder() -> Path:

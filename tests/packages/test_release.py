@@ -1,0 +1,101 @@
+"""What a release consists of: one version, a citation, templates of issues, archives."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from dumbbell.cli import app
+from tests.helpers import ROOT
+
+CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+VERSION = CARGO["workspace"]["package"]["version"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def yaml(path: Path) -> Any:
+    return YAML(typ="safe").load(path)
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert "version" not in PROJECT and "version" in PROJECT["dynamic"]
+    for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
+        found = tomllib.loads(manifest.read_text(encoding="utf-8"))["package"]["version"]
+        assert found == {"workspace": True}, manifest
+    assert CliRunner().invoke(app, ["--version"]).stdout == f"dumbbell {VERSION}\n"
+
+
+def test_the_citation_names_this_version_and_its_licence() -> None:
+    citation = yaml(ROOT / "CITATION.cff")
+    assert citation["version"] == VERSION
+    assert citation["license"] == CARGO["workspace"]["package"]["license"]
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors", "type"} <= citation.keys()
+    assert citation["authors"][0]["name"] == CARGO["workspace"]["package"]["authors"][0]
+
+
+def test_the_package_holds_the_licences_of_its_parts() -> None:
+    """The folder `kernel/` is under the licence of Linux."""
+    assert PROJECT["license"] == "Apache-2.0 AND GPL-2.0-only"
+    for file in PROJECT["license-files"]:
+        assert (ROOT / file).is_file()
+
+
+@pytest.mark.parametrize("name", ["defect", "kernel-differs", "question"])
+def test_a_template_of_issues_is_well_formed(name: str) -> None:
+    form = yaml(ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml")
+    assert {"name", "description", "body"} <= form.keys()
+    kinds = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
+    asked = [one for one in form["body"] if one["type"] != "markdown"]
+    assert asked and {one["type"] for one in form["body"]} <= kinds
+    assert len({one["id"] for one in asked}) == len(asked)
+    assert all(one["attributes"]["label"] for one in asked)
+
+
+def test_pages_that_the_templates_and_the_policy_name_exist() -> None:
+    files = [ROOT / "SECURITY.md", *(ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")]
+    for file in files:
+        for name in re.findall(r"docs/[a-z-]+\.md", file.read_text(encoding="utf-8")):
+            assert (ROOT / name).is_file(), (file, name)
+
+
+def test_the_container_uses_rust_and_python_as_the_package_asks() -> None:
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    rust = re.search(r"rust:([0-9.]+)", text)
+    python = re.search(r"python:([0-9.]+)", text)
+    assert rust is not None and python is not None
+    assert rust[1] == CARGO["workspace"]["package"]["rust-version"]
+    least = PROJECT["requires-python"].removeprefix(">=")
+    assert tuple(map(int, python[1].split("."))) >= tuple(map(int, least.split(".")))
+
+
+@pytest.mark.slow
+def test_the_archive_of_sources_holds_what_a_build_needs(tmp_path: Path) -> None:
+    maturin = Path(sys.executable).with_name("maturin")
+    command = [str(maturin), "sdist", "--out", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+    (archive,) = tmp_path.iterdir()
+    top = f"dumbbell_lab-{VERSION}"
+    assert archive.name == f"{top}.tar.gz"
+    with tarfile.open(archive) as opened:
+        members = opened.getmembers()
+    names = {one.name for one in members}
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "crates", "kernel", "studies", "examples", "scripts", "dumbbell",
+         "Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md", "LICENSE"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    links = {"dumbbell/_examples", "dumbbell/_kernel", "dumbbell/_studies"}
+    assert {f"{top}/{name}" for name in listed.split("\0") if name and name not in links} <= names
+    assert f"{top}/PKG-INFO" in names
+    assert all(one.isfile() or one.isdir() for one in members)
+    assert not {name for name in names if name.startswith((f"{top}/target", f"{top}/.venv"))}
