@@ -20,5 +20,6 @@ html_static_path: list[str] = []
 html_theme_options = {"navigation_with_keys": True}
 # Blocks of several languages in one page are shown as they are.
 highlight_language = "none"
-suppress_warnings = ["misc.highlighting_failure"]
+# Pages of a group may be none.
+suppress_warnings = ["misc.highlighting_failure", "toc.empty_glob"]
 nitpicky = True

@@ -13,7 +13,7 @@ from tests.helpers import ROOT
 def main() -> None:
     """Renews the named pages, or all that run without a kernel."""
     docs = ROOT / "docs"
-    pages = [Path(name) for name in sys.argv[1:]] or sorted(docs.glob("tutorial/*.md"))
+    pages = [Path(name) for name in sys.argv[1:]] or sorted([*docs.glob("tutorial/*.md"), *docs.glob("how-to/*.md")])
     for page in pages:
         with tempfile.TemporaryDirectory() as folder:
             page.write_text(
