@@ -9,17 +9,27 @@ author = "The Dumbbell authors"
 root_doc = "docs/index"
 extensions = ["myst_parser", "sphinx_copybutton"]
 include_patterns = ["docs/**.md", "studies/*/README.md", "*.md"]
-exclude_patterns = [".*", "target", "site", "build", "store", "demo", "node_modules", "fuzz", "crates"]
+exclude_patterns = [
+    ".*",
+    "target",
+    "site",
+    "build",
+    "store",
+    "demo",
+    "node_modules",
+    "fuzz",
+    "crates",
+]
 myst_enable_extensions = ["attrs_inline", "deflist"]
 myst_heading_anchors = 4
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 html_theme = "furo"
 html_title = "Dumbbell"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_js_files = ["access.js"]
 html_theme_options = {"navigation_with_keys": True}
 # Blocks of several languages in one page are shown as they are.
 highlight_language = "none"
-# Pages of a group may be none.
-suppress_warnings = ["misc.highlighting_failure", "toc.empty_glob"]
+suppress_warnings = ["misc.highlighting_failure"]
 nitpicky = True

@@ -25,8 +25,8 @@ def cli_page() -> str:
     lines = [
         "# Verbs and options",
         "",
-        "This page is generated from the program: what `dumbbell VERB --help` prints. [The command line](command-line.md)",
-        "says what the verbs do and shows examples.",
+        "This page is generated: it shows what `dumbbell VERB --help` prints.",
+        "[The command line](command-line.md) says what the verbs do, with examples.",
         "",
     ]
     for names in _verbs(app, ()):
@@ -61,7 +61,7 @@ def python_page() -> str:
     lines = [
         "# Python",
         "",
-        "This page is generated from the package's docstrings. All public names are in the package `dumbbell` itself.",
+        "This page is generated from docstrings. All public names are in the package `dumbbell`.",
         "For Rust, `cargo doc --workspace --no-deps --open` shows the crates.",
         "",
         "```python",

@@ -1,4 +1,7 @@
-"""Writes the output of the commands of tutorial and how-tos: `python -m tests.write_tutorial_output [PAGE…]`."""
+"""Writes the output of the commands of tutorial and how-tos.
+
+`python -m tests.write_tutorial_output [PAGE…]`
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from tests.helpers import ROOT
 
 def main() -> None:
     """Renews the named pages, or all that run without a kernel."""
-    docs = ROOT / "docs"
-    pages = [Path(name) for name in sys.argv[1:]] or sorted([*docs.glob("tutorial/*.md"), *docs.glob("how-to/*.md")])
-    for page in pages:
+    groups = ("tutorial", "how-to")
+    found = [page for one in groups for page in sorted((ROOT / "docs" / one).glob("*.md"))]
+    for page in [Path(name) for name in sys.argv[1:]] or found in pages:
         with tempfile.TemporaryDirectory() as folder:
             page.write_text(
                 renewed(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8"

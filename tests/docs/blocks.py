@@ -1,8 +1,8 @@
 """Blocks of code of a page: files that it writes, commands that it runs, output that it shows.
 
 A `console` block holds commands (`$ command`), each with its output below it. A `yaml` block whose
-first line is `# file: NAME` is written as that file. `<!-- not run: reason -->` before a block leaves
-it out. All blocks of a page run in one folder, in order.
+first line is `# file: NAME` is written as that file. `<!-- not run: reason -->` before a block
+leaves it out. All blocks of a page run in one folder, in order.
 """
 
 from __future__ import annotations
@@ -89,7 +89,12 @@ def environment(folder: Path) -> dict[str, str]:
 def printed(command: Command, folder: Path, env: dict[str, str]) -> str:
     """Standard output of a command, without spaces at ends of lines. It must succeed."""
     done = subprocess.run(
-        ["bash", "-c", command.text], cwd=folder, env=env, capture_output=True, text=True, timeout=120
+        ["bash", "-c", command.text],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     if done.returncode:
         raise AssertionError(f"line {command.line}: {command.text}\n{done.stdout}\n{done.stderr}")
@@ -99,7 +104,10 @@ def printed(command: Command, folder: Path, env: dict[str, str]) -> str:
 
 def agrees(shown: str, output: str) -> bool:
     """Returns true if a page shows an output; a line `…` stands for any lines."""
-    parts = [re.escape(part) for part in re.split(rf"^{ANY}\n", shown.strip("\n") + "\n", flags=re.MULTILINE)]
+    parts = [
+        re.escape(part)
+        for part in re.split(rf"^{ANY}\n", shown.strip("\n") + "\n", flags=re.MULTILINE)
+    ]
     return re.fullmatch("(?:.*\n)*?".join(parts), output or "\n") is not None
 
 
