@@ -17,7 +17,7 @@ def main() -> None:
     """Renews the named pages, or all that run without a kernel."""
     groups = ("tutorial", "how-to")
     found = [page for one in groups for page in sorted((ROOT / "docs" / one).glob("*.md"))]
-    for page in [Path(name) for name in sys.argv[1:]] or found in pages:
+    for page in [Path(name) for name in sys.argv[1:]] or found:
         with tempfile.TemporaryDirectory() as folder:
             page.write_text(
                 renewed(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8"
