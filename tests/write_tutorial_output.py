@@ -1,4 +1,4 @@
-"""Writes the output of the commands of tutorial and how-tos.
+"""Writes the output of the commands and programs of tutorial, how-tos and course.
 
 `python -m tests.write_tutorial_output [PAGE…]`
 """
@@ -15,7 +15,7 @@ from tests.helpers import ROOT
 
 def main() -> None:
     """Renews the named pages, or all that run without a kernel."""
-    groups = ("tutorial", "how-to")
+    groups = ("tutorial", "how-to", "course")
     found = [page for one in groups for page in sorted((ROOT / "docs" / one).glob("*.md"))]
     for page in [Path(name) for name in sys.argv[1:]] or found:
         with tempfile.TemporaryDirectory() as folder:

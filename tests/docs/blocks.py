@@ -1,7 +1,8 @@
 """Blocks of code of a page: files that it writes, commands that it runs, output that it shows.
 
-A `console` block holds commands (`$ command`), each with its output below it. A `yaml` block whose
-first line is `# file: NAME` is written as that file. `<!-- not run: reason -->` before a block
+A `console` block holds commands (`$ command`), each with its output below it. A `python` block is
+a program; a `text` block right below it is its output. A `yaml` block whose first line is
+`# file: NAME` is written as that file. `<!-- not run: reason -->` before a block
 leaves it out. All blocks of a page run in one folder, in order.
 """
 
@@ -21,7 +22,7 @@ from tests.helpers import ROOT
 COLUMNS = 96
 #: A line of a page that stands for any lines of output.
 ANY = "…"
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 _LEFT_OUT = re.compile(r"<!-- not run: [^>]+ -->\s*$")
 
 
@@ -41,6 +42,15 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class Program:
+    """A program in Python, the output that the page shows below it, and its line."""
+
+    text: str
+    shown: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """A file that the reader writes."""
 
@@ -48,7 +58,7 @@ class File:
     text: str
 
 
-def blocks(page: str) -> Iterator[Command | File]:
+def blocks(page: str) -> Iterator[Command | Program | File]:
     """Files and commands of a page, in order."""
     for fence in _FENCE.finditer(page):
         language, body = fence[1], fence[2]
@@ -60,6 +70,8 @@ def blocks(page: str) -> Iterator[Command | File]:
             yield File(head.removeprefix("# file: ").strip(), text)
         elif language == "console":
             yield from _commands(body, line)
+        elif language == "python":
+            yield Program(body, fence[3] or "", line)
 
 
 def _commands(body: str, line: int) -> Iterator[Command]:
@@ -86,18 +98,14 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def printed(command: Command, folder: Path, env: dict[str, str]) -> str:
-    """Standard output of a command, without spaces at ends of lines. It must succeed."""
+def printed(block: Command | Program, folder: Path, env: dict[str, str]) -> str:
+    """Standard output of a block, without spaces at ends of lines. It must succeed."""
+    shell = ["bash", "-c"] if isinstance(block, Command) else [sys.executable, "-c"]
     done = subprocess.run(
-        ["bash", "-c", command.text],
-        cwd=folder,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
+        [*shell, block.text], cwd=folder, env=env, capture_output=True, text=True, timeout=120
     )
     if done.returncode:
-        raise AssertionError(f"line {command.line}: {command.text}\n{done.stdout}\n{done.stderr}")
+        raise AssertionError(f"line {block.line}: {block.text}\n{done.stdout}\n{done.stderr}")
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     return "\n".join(lines).strip("\n") + "\n" if any(lines) else ""
 
@@ -119,6 +127,15 @@ def renewed(page: str, folder: Path) -> str:
             (folder / block.name).write_text(block.text, encoding="utf-8")
             continue
         output = printed(block, folder, env)
-        if not agrees(block.shown, output) and f"{ANY}\n" not in block.shown:
-            page = page.replace(f"$ {block.text}\n{block.shown}", f"$ {block.text}\n{output}", 1)
+        if agrees(block.shown, output) or f"{ANY}\n" in block.shown:
+            continue
+        if isinstance(block, Command):
+            old, new = (f"$ {block.text}\n{one}" for one in (block.shown, output))
+        else:
+            old, new = (_program(block.text, one) for one in (block.shown, output))
+        page = page.replace(old, new, 1)
     return page
+
+
+def _program(text: str, output: str) -> str:
+    return f"```python\n{text}```" + (f"\n\n```text\n{output}```" if output else "")

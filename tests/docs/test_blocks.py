@@ -1,4 +1,4 @@
-"""Each command of tutorial and how-tos prints what its page shows."""
+"""Each command and program of tutorial, how-tos and course prints what its page shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from tests.docs.blocks import Command, File, agrees, blocks, environment, printed
 from tests.helpers import ROOT
 
-PAGES = sorted([*ROOT.glob("docs/tutorial/*.md"), *ROOT.glob("docs/how-to/*.md")])
+GROUPS = ("tutorial", "how-to", "course")
+PAGES = [page for one in GROUPS for page in sorted((ROOT / "docs" / one).glob("*.md"))]
 #: Pages whose commands need a kernel.
 KERNEL = ("the-kernel",)
 
@@ -31,7 +32,7 @@ def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
             continue
         output = printed(block, tmp_path, env)
         assert agrees(block.shown, output), (
-            f"{page.name}:{block.line}: $ {block.text}\n{output}\nrenew: python -m"
+            f"{page.name}:{block.line}: {block.text}\n{output}\nrenew: python -m"
             f" tests.write_tutorial_output {page.relative_to(ROOT)}"
         )
 
