@@ -15,7 +15,7 @@ unexport CONDA_PREFIX
 # cargo fmt does not find modules that a macro over the catalogue declares.
 RUST_FILES = $(shell find crates fuzz -name '*.rs' -not -path '*/target/*')
 
-.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check test lint format bench bench-all bench-capture bench-queues page-load lock clean
+.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check docs test lint format bench bench-all bench-capture bench-queues page-load lock clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
@@ -23,6 +23,7 @@ help:
 	@echo "make demo    run the first parts of the study 'multipath', print its tables"
 	@echo "make check   formatting, types, unit tests: about a minute, without a kernel or a browser"
 	@echo "make test    every test and every check"
+	@echo "make docs    the documentation as a site, site/docs/index.html"
 	@echo "make lint    the checks alone"
 	@echo "make format  rewrite sources in the agreed format"
 	@echo "make wheel   dist/*.whl for x86-64 and glibc 2.17 or newer; make wheel-aarch64"
@@ -69,6 +70,10 @@ demo: build
 	@echo "  $(BIN)/dumbbell study run multipath --store multipath/store"
 	@echo "  $(BIN)/dumbbell report multipath/store -o multipath/report.html"
 
+# The documentation as a site: site/docs/index.html. Warnings, as of a broken link, are errors.
+docs: $(VENV)/.ready
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -j auto -c docs . site
+
 lint: $(VENV)/.ready
 	rustfmt --edition 2021 --check $(RUST_FILES)
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
@@ -76,6 +81,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	scripts/check-pages.sh $(VENV)
+	$(BIN)/codespell *.md docs dumbbell crates studies examples scripts
 
 # Fast checks while a change is written. `make test` has the rest.
 check: build lint

@@ -30,7 +30,7 @@ def tables(results: Results) -> Iterator[Made]:
     yield PERFORMANCE, "peers", peers(results)
     yield PERFORMANCE, "instructions", instructions(results)
     yield PERFORMANCE, "growth", growth(results)
-    yield README, "speed", speed(results)
+    yield PERFORMANCE, "speed", speed(results)
 
 
 def scenarios() -> list[str]:

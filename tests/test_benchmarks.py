@@ -50,7 +50,7 @@ def test_a_changed_result_makes_pages_stale() -> None:
     results = load(RESULTS)
     runs = [row | {"cpu_s": row["cpu_s"] * 3} for row in results.sections["runs"]]
     found = pages.stale(Results({**results.sections, "runs": runs}), write=False)
-    assert {"performance.md: limits", "performance.md: runs", "README.md: speed"} <= set(found)
+    assert {"performance.md: limits", "performance.md: runs", "performance.md: speed"} <= set(found)
 
 
 DUMBBELLS = [case for case in CASES if isinstance(case.network, Network)]

@@ -1,0 +1,28 @@
+"""Ten exercises, each with a law and a solution, as pages and as notebooks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.write_course import NOTEBOOKS, notebook, pages
+
+PAGES = pages()
+
+
+def test_there_are_ten() -> None:
+    assert len(PAGES) == 10
+    assert sorted(one.stem for one in NOTEBOOKS.glob("*.ipynb")) == [one.stem for one in PAGES]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_an_exercise_has_its_parts_and_a_current_notebook(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for part in ("**Question.**", "**Law.**", "**Task.**", "Solution</summary>", "```python"):
+        assert part in text, part
+    made = notebook(page)
+    assert (NOTEBOOKS / f"{page.stem}.ipynb").read_text(encoding="utf-8") == made
+    code = [one for one in json.loads(made)["cells"] if one["cell_type"] == "code"]
+    assert code[0]["source"][0].startswith("%%writefile") and len(code) >= 2
