@@ -21,7 +21,7 @@ from dumbbell.cli.contrast import contrast
 from dumbbell.cli.doctor import doctor
 from dumbbell.cli.explain import explain
 from dumbbell.cli.figure import figure
-from dumbbell.cli.help import help_
+from dumbbell.cli.help import help
 from dumbbell.cli.init import init
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.query import query
@@ -33,6 +33,7 @@ from dumbbell.cli.store import store_app
 from dumbbell.cli.study import study_app
 from dumbbell.cli.trace import TraceCommand, animate, trace
 from dumbbell.cli.workload import workload_app
+from dumbbell.codes import Code
 from dumbbell.console import print_text, say, use_terminal
 
 _NAME = "dumbbell"
@@ -61,7 +62,7 @@ app.command()(report)
 app.command()(figure)
 app.command()(query)
 app.command()(doctor)
-app.command("help")(help_)
+app.command()(help)
 app.add_typer(study_app, name="study")
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(workload_app, name="workload")
@@ -100,6 +101,6 @@ def main() -> None:
     except OSError as error:  # of the help text, which is printed outside `guarded`
         if error.errno not in _FULL or error.filename is not None:
             raise
-        say(f"dumbbell: standard output: {error.strerror}")
+        say(f"dumbbell: standard output: {error.strerror} [{Code.UNWRITABLE}]")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(2) from None

@@ -12,7 +12,7 @@ from dumbbell.console import print_text
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 
 
-def help_(
+def help(
     code: Annotated[
         str | None, typer.Argument(help="Code of an error, as E203.", show_default=False)
     ] = None,

@@ -141,7 +141,7 @@ GROUP = Group(
             "Install it; the message has the command.",
             Call(
                 'dumbbell query store "select 1"',
-                "pip install 'dumbbell[query]'",
+                "pip install 'dumbbell-lab[query]'",
                 staged=True,
             ),
             "command-line.md",

@@ -10,8 +10,9 @@ _HEAD = """# Errors
 
 Every message about a mistake ends with a code in brackets. `dumbbell help CODE` prints what
 stands here about it, `dumbbell help` lists the codes. `python -m tests.write_errors_page` writes
-this page, and a test runs each example. Examples of experiment files show the sections that
-differ from
+this page, and a test runs each example. In Python an error has its code as `error.code`.
+
+Examples of experiment files show the sections that differ from
 
 ```yaml
 {base}```

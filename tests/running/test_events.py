@@ -79,7 +79,7 @@ def test_events_of_failures_and_of_a_stop(tmp_path: Path) -> None:
             execute(loaded(GRID), engine, MemoryStore(), workers=1)
         failed = [one for one in read(tmp_path / "e") if one["event"] == "failed"]
         assert len(failed) == 4
-        assert failed[0]["error"].endswith("repeat 2: a defect of the engine fake: 1 lost")
+        assert failed[0]["error"].endswith("repeat 2: a defect of the engine fake: 1 lost [E610]")
         assert read(tmp_path / "e")[-1]["left"] == 0
         assert read(tmp_path / "e")[-1]["failed"] == 4
         timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), 15))

@@ -146,7 +146,8 @@ def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
         refused = call("init", there, "--template", "dumbbell")
         assert refused.exit_code == 2
         assert refused.stderr == (
-            f"dumbbell: {there}: exists already; choose another name, or replace it: --force\n"
+            f"dumbbell: {there}: exists already; choose another name, or replace it: "
+            "--force [E009]\n"
         )
     assert file.read_text() == "mine"
     assert not (tmp_path / "nowhere").exists()
@@ -155,7 +156,7 @@ def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
     folder = call("init", tmp_path, "--template", "dumbbell", "--force")
     assert (folder.exit_code, folder.stderr) == (
         2,
-        f"dumbbell: {tmp_path}: cannot be written: Is a directory\n",
+        f"dumbbell: {tmp_path}: cannot be written: Is a directory [E011]\n",
     )
 
 

@@ -249,7 +249,7 @@ def test_a_full_standard_output_is_told(arguments: list[str], tiny: Path) -> Non
         given = [tiny if one == "FILE" else one for one in arguments]
         done = child(*given, stdout=full)
     assert (done.returncode, done.stderr) == (
-        2, "dumbbell: standard output: No space left on device\n"
+        2, "dumbbell: standard output: No space left on device [E011]\n"
     )  # fmt: skip
 
 
@@ -265,7 +265,7 @@ def test_a_reader_that_went_away_is_no_error_worth_a_traceback(tiny: Path) -> No
 
 def test_a_closed_standard_output_is_told() -> None:
     done = child("schema", preexec_fn=lambda: os.close(1))
-    assert (done.returncode, done.stderr) == (2, "dumbbell: standard output: it is closed\n")
+    assert (done.returncode, done.stderr) == (2, "dumbbell: standard output: it is closed [E011]\n")
 
 
 def test_a_terminal_of_ascii_shows_what_it_can(tiny: Path, tmp_path: Path) -> None:

@@ -294,7 +294,7 @@ def test_cells_that_are_not_combined(tmp_path: Path) -> None:
     file.write_text(text.replace("duration: 1 s", "duration: $d"))
     dumbbell.run(file, store=tmp_path / "s")
     done = call(tmp_path / "s", "--cell", "cc=bbr,d=1 s")
-    message = "dumbbell: --cell: the experiment does not combine these levels\n"
+    message = "dumbbell: --cell: the experiment does not combine these levels [E708]\n"
     assert (done.exit_code, done.stderr) == (2, message)
     assert call(tmp_path / "s", "--cell", "cc=bbr").stdout.startswith(
         "small [/b]: cc=bbr, d=900 ms, repeat 0\n"
@@ -322,7 +322,7 @@ def test_the_field_that_keeps_samples_is_named(
         assert (done.exit_code, done.stderr) == (
             2,
             "dumbbell: small [/b]: cc=reno: no windows and no queues over time are kept of this "
-            f"run; {field}\n",
+            f"run; {field} [E807]\n",
         )
     else:
         assert done.exit_code == 0
@@ -352,7 +352,7 @@ def test_damage_is_told_as_elsewhere(copied: Path) -> None:
     assert f"{first}.queues.parquet: " in str(raised.value)
     assert "repairs it" in str(raised.value)
     only = call(copied, "--cell", "cc=reno", "--repeat", 0)
-    assert (only.exit_code, only.stderr) == (2, f"dumbbell: {raised.value}\n")
+    assert (only.exit_code, only.stderr) == (2, f"dumbbell: {raised.value} [{raised.value.code}]\n")
     done = call(copied)
     assert done.exit_code == 0 and "repeat 1" in done.stdout.splitlines()[0]
     assert done.stderr == f"dumbbell: warning: another run is shown: {raised.value}.\n"
@@ -365,7 +365,7 @@ def test_other_stores(copied: Path, tmp_path: Path) -> None:
         assert done.exit_code == 2
         with pytest.raises(DumbbellError) as raised:
             write_report(place, tmp_path / "r.html")
-        assert done.stderr == f"dumbbell: {raised.value}\n"
+        assert done.stderr == f"dumbbell: {raised.value} [{raised.value.code}]\n"
 
 
 def test_a_store_that_is_being_written(tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_a_store_that_is_being_written(tmp_path: Path) -> None:
         assert missing.exit_code == 2
         assert missing.stderr == (
             f"dumbbell: {tmp_path}: no such run of small [/b] is finished yet; 1 of 4 runs are: "
-            f"`dumbbell run 'a b.yaml' --store {tmp_path}`\n"
+            f"`dumbbell run 'a b.yaml' --store {tmp_path}` [E708]\n"
         )
 
 

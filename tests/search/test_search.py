@@ -221,5 +221,5 @@ def test_optuna_is_named_where_it_is_missing(
     assert done.exit_code == 2
     assert done.stderr == (
         "dumbbell: searching needs optuna: "
-        "pip install 'dumbbell-lab[search]', or pip install optuna\n"
+        "pip install 'dumbbell-lab[search]', or pip install optuna [E012]\n"
     )

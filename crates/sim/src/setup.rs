@@ -176,10 +176,10 @@ impl<'a> Nodes<'a> {
 }
 
 fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed: u64) -> Pipe {
-    let (direction, spec, far) = if forward {
-        ("forward", &link.forward, &link.b)
+    let (direction, spec, near, far) = if forward {
+        ("forward", &link.forward, &link.a, &link.b)
     } else {
-        ("backward", &link.backward, &link.a)
+        ("backward", &link.backward, &link.b, &link.a)
     };
     let name = format!("{}/{direction}", link.name);
     let to = nodes.number(far);
@@ -187,7 +187,9 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
         |end: &str| scenario.nodes[nodes.number(end)].tcp.as_ref().map(|tcp| tcp.mtu_bytes);
     let mtu = [mtu_of(&link.a), mtu_of(&link.b)].into_iter().flatten().min();
     let frame_bytes = ETHERNET_HEADER_BYTES + mtu.unwrap_or(ETHERNET_MTU_BYTES);
-    let mut pipe = Pipe::new(&LinkSetup { scenario, spec, name: &name, to, seed, frame_bytes });
+    let bridge = scenario.nodes[nodes.number(near)].kind == NodeKind::Switch;
+    let setup = LinkSetup { scenario, spec, name: &name, to, seed, frame_bytes, bridge };
+    let mut pipe = Pipe::new(&setup);
     if scenario.sampling.queues && pipe.has_queue() {
         pipe.stats.recent_ps = Some(Vec::new());
     }

@@ -172,7 +172,7 @@ macro_rules! for_disciplines {
                 source: "Linux's sch_fq.c",
                 about: "A queue for each flow, served in turn; forwarded packets are not paced.",
             } {
-                /// Longest queue, all flows together.
+                /// Longest queue, all flows together; with `priority_bands` that of each band.
                 limit_packets "limit_packets": u64 = packets("limit", 10_000);
                 /// Longest queue of a flow.
                 flow_limit_packets "flow_limit_packets": u64 = packets("flow_limit", 100);

@@ -22,7 +22,9 @@ const LONE_MAX: usize = 8;
 struct Flow {
     queue: Line,
     share: Share,
-    emptied: Time,
+    /// When it was last empty; `None`: it is new, and its first turn has the initial quantum
+    /// (`fq_classify` sets the age of a new flow to now).
+    emptied: Option<Time>,
     /// Band of its last packet.
     band: usize,
 }
@@ -55,25 +57,17 @@ pub(super) struct Fq {
     /// One before Linux 6.7.
     bands: Vec<Band>,
     since_67: Option<Since67>,
+    bridge: bool,
     packets: usize,
     bytes: u64,
 }
 
-/// Band of a packet; the only one before Linux 6.7.
-fn band_of(queued: &Queued, since_67: bool) -> usize {
-    if since_67 {
-        BAND_OF_TOS[usize::from(queued.packet.tos >> 3 & 3)]
-    } else {
-        0
-    }
-}
-
 impl Fq {
-    pub(super) fn new(spec: &queue::Fq, _: &Context<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Fq, context: &Context<'_>) -> Self {
         let flow = || Flow {
             queue: Line::default(),
             share: Share { deficit: i64::from(spec.initial_quantum_bytes), listed: false },
-            emptied: Time::ZERO,
+            emptied: None,
             band: 0,
         };
         let mut flows = Vec::new();
@@ -84,7 +78,18 @@ impl Fq {
             vec![Band::default()]
         };
         let since_67 = spec.priority_bands.then(Since67::default);
-        Self { spec: *spec, flows, bands, since_67, packets: 0, bytes: 0 }
+        let bridge = context.bridge;
+        Self { spec: *spec, flows, bands, since_67, bridge, packets: 0, bytes: 0 }
+    }
+
+    /// Band of a packet; the only one before Linux 6.7. A router takes the priority of the TOS field
+    /// (`ip_forward`), a bridge none.
+    fn band_of(&self, queued: &Queued) -> usize {
+        match self.since_67 {
+            Some(_) if self.bridge => BAND_OF_TOS[0],
+            Some(_) => BAND_OF_TOS[usize::from(queued.packet.tos >> 3 & 3)],
+            None => 0,
+        }
     }
 
     /// `fq_dequeue`.
@@ -110,21 +115,23 @@ impl Fq {
                 let rounds = &mut self.bands[served].rounds;
                 if self.since_67.is_none() {
                     if rounds.idle(&mut flow.share) {
-                        flow.emptied = now;
+                        flow.emptied = Some(now);
                     }
                 } else if rounds.remove_head() {
                     self.bands[flow.band].rounds.append_old(head);
                 } else {
                     flow.share.listed = false;
-                    flow.emptied = now;
+                    flow.emptied = Some(now);
                 }
                 continue;
             };
             flow.share.deficit -= i64::from(queued.bytes);
             self.bands[served].credit -= i64::from(queued.bytes);
-            self.bands[band_of(&queued, self.since_67.is_some())].packets -= 1;
+            let emptied = flow.queue.packets.is_empty();
+            let band = self.band_of(&queued);
+            self.bands[band].packets -= 1;
             if let Some(own) = &mut self.since_67 {
-                own.active -= usize::from(flow.queue.packets.is_empty());
+                own.active -= usize::from(emptied);
             }
             self.left(&queued);
             return Some(queued);
@@ -179,7 +186,7 @@ impl Discipline for Fq {
     ) {
         // The packet that a shaper holds counts before 6.7 (qlen), not in a band.
         let beside = usize::from(beside.is_some() && self.since_67.is_none());
-        let number = band_of(&queued, self.since_67.is_some());
+        let number = self.band_of(&queued);
         if (self.bands[number].packets + beside) as u64 >= self.spec.limit_packets {
             return verdicts.overflow(&queued);
         }
@@ -190,7 +197,7 @@ impl Discipline for Fq {
                 return verdicts.overflow(&queued);
             }
             if !flow.share.listed {
-                if now.since(flow.emptied) > REFILL_AFTER {
+                if flow.emptied.is_some_and(|emptied| now.since(emptied) > REFILL_AFTER) {
                     let quantum = i64::from(self.spec.quantum_bytes);
                     flow.share.deficit = flow.share.deficit.max(quantum);
                 }
@@ -287,5 +294,61 @@ mod tests {
         // of a new flow afterwards: the other has its first turn there, of 15 packets.
         assert_eq!(flows[8..8 + 576].iter().filter(|&&flow| flow == 1).count(), 15);
         assert!(flows[8 + 576..].iter().all(|&flow| flow == 1));
+    }
+
+    fn spec(priority_bands: bool) -> queue::Fq {
+        queue::Fq {
+            limit_packets: 10_000,
+            flow_limit_packets: 100,
+            quantum_bytes: 3028,
+            initial_quantum_bytes: 1514,
+            priority_bands,
+        }
+    }
+
+    /// Flows of the packets that leave, of some that two flows have waiting.
+    fn turns(fq: &mut Fq, at: Time) -> Vec<u32> {
+        let mut verdicts = Verdicts::default();
+        for number in 0..4 {
+            fq.enqueue(at, queued(0, number, 1514, at), None, &mut verdicts);
+            fq.enqueue(at, queued(1, number, 1514, at), None, &mut verdicts);
+        }
+        std::iter::from_fn(|| fq.serve(at)).map(|left| left.packet.flow).collect()
+    }
+
+    /// A new flow has the initial quantum, whenever it begins; one that was idle has a full quantum.
+    #[test]
+    fn the_first_turn_of_a_new_flow_is_the_initial_quantum() {
+        let mut fq = Fq::new(&spec(false), &context());
+        let second = Time::from_ns(1_000_000_000);
+        assert_eq!(turns(&mut fq, second)[..4], [0, 1, 0, 0]);
+        let mut verdicts = Verdicts::default();
+        // Before the second packet of another flow the empty ones are met, and leave their lists.
+        for number in 0..2 {
+            fq.enqueue(second, queued(2, number, 1514, second), None, &mut verdicts);
+        }
+        while fq.serve(second).is_some() {}
+        let later = Time::from_ns(2_000_000_000);
+        assert_eq!(turns(&mut fq, later)[..4], [0, 0, 1, 1]);
+    }
+
+    /// A bridge sets no priority: all packets are of the band of best effort.
+    #[test]
+    fn a_bridge_has_one_band() {
+        for (bridge, bands) in [(false, [1, 0, 1]), (true, [0, 2, 0])] {
+            let mut fq = Fq::new(&spec(true), &Context { bridge, ..context() });
+            let mut verdicts = Verdicts::default();
+            for flow in 0..10 {
+                fq.enqueue(Time::ZERO, queued(9, flow, 1514, Time::ZERO), None, &mut verdicts);
+            }
+            fq.bands.iter_mut().for_each(|band| band.packets = 0);
+            for (flow, tos) in [(0, 0x08), (1, 0x10)] {
+                let mut one = queued(flow, 0, 1514, Time::ZERO);
+                one.packet.tos = tos;
+                fq.enqueue(Time::ZERO, one, None, &mut verdicts);
+            }
+            let packets: Vec<usize> = fq.bands.iter().map(|band| band.packets).collect();
+            assert_eq!(packets, bands);
+        }
     }
 }

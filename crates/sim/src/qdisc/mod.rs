@@ -99,6 +99,8 @@ pub(crate) struct Context<'a> {
     pub(crate) framing: Framing,
     /// Frame of the device's MTU (`psched_mtu`).
     pub(crate) frame_bytes: u32,
+    /// The node is a bridge: its packets have no priority (`____dev_forward_skb` clears it).
+    pub(crate) bridge: bool,
 }
 
 impl Context<'_> {
@@ -394,7 +396,8 @@ mod test_packets {
 
     /// Surroundings of a discipline under test.
     pub(super) fn context() -> Context<'static> {
-        Context { name: "test", seed: 1, framing: Framing::default(), frame_bytes: 1514 }
+        let framing = Framing::default();
+        Context { name: "test", seed: 1, framing, frame_bytes: 1514, bridge: false }
     }
 
     /// Numbers of the packets that leave, of five that arrive, and of those that are dropped.

@@ -77,6 +77,7 @@ impl Buffer {
                         seed: *seed,
                         framing: spec.framing,
                         frame_bytes: setup.frame_bytes,
+                        bridge: setup.bridge,
                     },
                 ),
                 verdicts: Verdicts::default(),

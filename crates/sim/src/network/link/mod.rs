@@ -535,6 +535,7 @@ mod tests {
             to: 0,
             seed: 1,
             frame_bytes,
+            bridge: false,
         })
     }
 

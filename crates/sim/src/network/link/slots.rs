@@ -23,6 +23,8 @@ pub(crate) struct Slots {
     busy_until: Time,
     /// The wire below a discipline.
     bucket: Option<TokenBucket>,
+    /// Longest frame.
+    frame_bytes: u64,
     /// The last slot that was drawn, past or to come (`slot_next`); `None`: none yet.
     next: Option<Time>,
     packets_left: u32,
@@ -48,12 +50,10 @@ impl Slots {
             scenario::Shaper::Serial { rate_bps } => Some(rate_bps),
             _ => None,
         };
+        let frame_bytes = FULL_FRAME_BYTES.max(setup.scenario.longest_frame_bytes());
         let bucket = rate.filter(|_| setup.spec.queue.is_discipline()).map(|rate| {
-            let frame = FULL_FRAME_BYTES.max(setup.scenario.longest_frame_bytes());
-            // A frame may begin to wait for its slot when the wire has sent it, and find the rest of
-            // a frame's tokens.
-            let burst = 2 * frame + rate.bytes_in(spec.max);
-            TokenBucket::new(rate, burst, frame, None, setup.spec.framing)
+            let burst = burst_bytes(rate, frame_bytes, spec.max);
+            TokenBucket::new(rate, burst, frame_bytes, None, setup.spec.framing)
         });
         // Both directions of a link share one medium, which pauses as a whole.
         let medium = name.rsplit_once('/').map_or(*name, |(link, _)| link);
@@ -63,6 +63,7 @@ impl Slots {
             rate: rate.filter(|_| bucket.is_none()),
             busy_until: Time::ZERO,
             bucket,
+            frame_bytes,
             next: None,
             packets_left: budget(spec.packets),
             bytes_left: i64::from(budget(spec.bytes)),
@@ -116,7 +117,10 @@ impl Slots {
     /// A new rate for packets that enter the queue from now on.
     pub(super) fn set_rate(&mut self, now: Time, rate: Rate) {
         match &mut self.bucket {
-            Some(bucket) => bucket.set_rate(now, rate),
+            Some(bucket) => {
+                bucket.set_rate(now, rate);
+                bucket.set_burst(burst_bytes(rate, self.frame_bytes, self.spec.max));
+            }
             None => self.rate = Some(rate),
         }
     }
@@ -138,6 +142,12 @@ impl Slots {
         self.next = Some(next);
         next
     }
+}
+
+/// Burst of the wire below a discipline: what the rate carries in the longest wait. A frame may begin to
+/// wait for its slot when the wire has sent it, and find the rest of a frame's tokens.
+fn burst_bytes(rate: Rate, frame_bytes: u64, longest: Span) -> u64 {
+    2 * frame_bytes + rate.bytes_in(longest)
 }
 
 /// Budget of a slot; without one, all that a counter of the kernel holds (`get_slot`).

@@ -17,6 +17,8 @@ pub(crate) struct LinkSetup<'a> {
     pub(crate) seed: u64,
     /// Frame of the device's MTU (`psched_mtu`).
     pub(crate) frame_bytes: u32,
+    /// The node at the near end is a bridge.
+    pub(crate) bridge: bool,
 }
 
 /// Properties of a stage, constant for its type. Lookahead and events depend on them.

@@ -68,6 +68,8 @@ pub(crate) struct TokenBucket {
     peak: Option<Bucket>,
     /// Longest frame that the buckets hold (`max_size`).
     frame_max_bytes: u64,
+    peak_burst_bytes: u64,
+    framing: Framing,
     /// Time at which the tokens were counted (`t_c`).
     at_ns: u64,
 }
@@ -90,17 +92,16 @@ impl TokenBucket {
         peak: Option<Peak>,
         framing: Framing,
     ) -> Self {
-        let framed = |bytes: u64| match u32::try_from(bytes) {
-            Ok(bytes) if bytes > 0 => u64::from(framing.wire_bytes(bytes)),
-            _ => bytes,
-        };
-        let peak_burst = peak.map_or(u64::MAX, |p| p.burst_bytes);
+        let framed = |bytes: u64| framed(bytes, framing);
+        let peak_burst_bytes = peak.map_or(u64::MAX, |p| p.burst_bytes);
         let bucket =
             |p: Peak| Bucket::new(p.rate_bps, framed(p.burst_bytes), framed(p.burst_bytes));
         Self {
             rate: Bucket::new(rate, framed(burst_bytes), framed(initial_bytes)),
             peak: peak.map(bucket),
-            frame_max_bytes: burst_bytes.min(peak_burst),
+            frame_max_bytes: burst_bytes.min(peak_burst_bytes),
+            peak_burst_bytes,
+            framing,
             at_ns: 0,
         }
     }
@@ -131,6 +132,22 @@ impl TokenBucket {
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
         self.take(now, 0);
         self.rate.set_rate(rate);
+    }
+
+    /// Changes the burst from now on. Tokens above it are lost.
+    pub(crate) fn set_burst(&mut self, burst_bytes: u64) {
+        let framed = framed(burst_bytes, self.framing);
+        self.rate.depth_ns = self.rate.cost_ns(framed);
+        self.rate.tokens_ns = self.rate.tokens_ns.min(self.rate.depth_ns);
+        self.frame_max_bytes = burst_bytes.min(self.peak_burst_bytes);
+    }
+}
+
+/// Bytes of a burst with the framing of packets.
+fn framed(bytes: u64, framing: Framing) -> u64 {
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes > 0 => u64::from(framing.wire_bytes(bytes)),
+        _ => bytes,
     }
 }
 
@@ -194,5 +211,27 @@ mod tests {
             bucket.take(now, 1514);
         }
         assert_eq!(now.as_ns(), 10_000 * 1_211_200);
+    }
+
+    /// A deeper bucket fills up to its new depth; a shallower one loses what is above.
+    #[test]
+    fn a_burst_can_change() {
+        let rate = Rate::from_bps(10_000_000);
+        let mut bucket = TokenBucket::new(rate, 1514, 1514, None, Framing::default());
+        bucket.set_burst(3 * 1514);
+        let later = Time::from_ns(1_000_000_000);
+        let burst = |bucket: &mut TokenBucket| {
+            let mut frames = 0;
+            while bucket.leaves_at(later, 1514) == later {
+                bucket.take(later, 1514);
+                frames += 1;
+            }
+            frames
+        };
+        assert_eq!(burst(&mut bucket.clone()), 3);
+        bucket.take(later, 0);
+        bucket.set_burst(1514);
+        assert_eq!(burst(&mut bucket), 1);
+        assert!(bucket.holds(1514) && !bucket.holds(1515));
     }
 }

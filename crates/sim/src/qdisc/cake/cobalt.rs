@@ -28,8 +28,9 @@ pub(super) struct State {
     inverse_root: u32,
     /// Time of the next signal, ns; when the state was last in use.
     pub(super) drop_next: i64,
-    /// BLUE's last step, ns.
-    stepped: i64,
+    /// BLUE's last step, ns; `None`: none yet. Linux has 0 here, which the clock of a machine has
+    /// left behind.
+    stepped: Option<i64>,
     /// BLUE's probability, in 2^-32.
     pub(super) probability: u32,
     dropping: bool,
@@ -87,11 +88,16 @@ impl State {
         self.probability > 0 || self.count > 0 || now < self.drop_next
     }
 
+    /// Returns true if BLUE's last step is more than a target ago (`blue_timer`).
+    fn may_step(&self, parameters: &Parameters, now: i64) -> bool {
+        self.stepped.is_none_or(|stepped| now - stepped > parameters.target)
+    }
+
     /// Notes that a packet was dropped because the memory is full (`cobalt_queue_full`).
     pub(super) fn full(&mut self, parameters: &Parameters, now: i64) {
-        if now - self.stepped > parameters.target {
+        if self.may_step(parameters, now) {
             self.probability = self.probability.saturating_add(UP);
-            self.stepped = now;
+            self.stepped = Some(now);
         }
         self.dropping = true;
         self.drop_next = now;
@@ -100,9 +106,9 @@ impl State {
 
     /// Notes that the queue was served, but empty (`cobalt_queue_empty`).
     pub(super) fn empty(&mut self, parameters: &Parameters, now: i64) {
-        if self.probability > 0 && now - self.stepped > parameters.target {
+        if self.probability > 0 && self.may_step(parameters, now) {
             self.probability = self.probability.saturating_sub(DOWN);
-            self.stepped = now;
+            self.stepped = Some(now);
         }
         self.dropping = false;
         if self.count > 0 && now >= self.drop_next {
@@ -244,6 +250,10 @@ mod tests {
     /// queue, and packets dropped with that probability whether they are marked or not.
     #[test]
     fn blue_follows_a_full_memory() {
+        // The first step needs no time before it.
+        let mut first = State::default();
+        first.full(&PARAMETERS, MS);
+        assert_eq!(first.probability, UP);
         let mut state = State::default();
         for step in 1..=64 {
             state.full(&PARAMETERS, step * 6 * MS);
