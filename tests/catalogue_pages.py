@@ -39,7 +39,8 @@ Linux has. Defaults are those of the profile ([profiles.md](profiles.md)).
 """
 
 
-def _impairment(one: Impairment) -> str:
+def impairment_row(one: Impairment) -> str:
+    """Row of an impairment."""
     parameters = "; ".join(
         f"`{each.name}`: {each.about}, {_range(each)}"
         + ("" if each.default is None else f", `{each.default}`")
@@ -55,8 +56,13 @@ def _kind(one: Traffic) -> str:
     if not one.parameters:
         return f"{text}Its fields: [experiment-file.md](experiment-file.md#{one.name}).\n"
     text += f"`{one.name}: VALUE` means `{{{one.short}: VALUE}}`.\n\n"
-    text += "| parameter | | unit and range | default |\n| --- | --- | --- | --- |\n"
-    return text + "".join(map(_parameter, one.written))
+    return text + kind_parameters(one)
+
+
+def kind_parameters(one: Traffic) -> str:
+    """Table of the parameters of a kind of traffic."""
+    head = "| parameter | | unit and range | default |\n| --- | --- | --- | --- |\n"
+    return head + "".join(map(_parameter, one.written))
 
 
 def _parameter(one: Parameter) -> str:
@@ -87,7 +93,8 @@ def _range(one: Parameter) -> str:
     return words.get(one.unit, f"a {one.unit}") + (" above 0" if one.least else "")
 
 
-def _option(one: TcpOption) -> str:
+def option_row(one: TcpOption) -> str:
+    """Row of a TCP option."""
     parameter = one.parameter
     linux = "–" if one.place == "absent" else f"{one.place} `{one.setting}`"
     linux += f", {one.since}" if one.since and one.place != "absent" else ""
@@ -97,6 +104,6 @@ def _option(one: TcpOption) -> str:
 
 def further_sections() -> str:
     """All sections but those of congestion controls and queue disciplines."""
-    links = map(_impairment, impairments().values())
-    kinds, options = map(_kind, traffic_kinds().values()), map(_option, tcp_options().values())
+    links = map(impairment_row, impairments().values())
+    kinds, options = map(_kind, traffic_kinds().values()), map(option_row, tcp_options().values())
     return "".join([_IMPAIRMENTS, *links, _TRAFFIC, *kinds, _OPTIONS, *options])

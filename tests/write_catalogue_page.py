@@ -72,10 +72,15 @@ def file_page(page: str) -> str:
 
 def _parameter(entry: Discipline, one: Parameter) -> str:
     first = f"`{entry.name}`" if one is entry.parameters[0] else ""
+    return f"| {first} {parameter_row(one)}"
+
+
+def parameter_row(one: Parameter) -> str:
+    """Row of a parameter of a queue discipline."""
     default = one.rule
     if one.default is not None:
         default = f"`{_shown(one, one.default)}`"
-    return f"| {first} | `{one.name}` | {one.about} | {_values(one)} | {default} |\n"
+    return f"| `{one.name}` | {one.about} | {_values(one)} | {default} |\n"
 
 
 def _shown(one: Parameter, value: float) -> str:
