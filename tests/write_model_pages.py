@@ -117,6 +117,8 @@ def figure(page: Page) -> str:
 def agreement(page: Page) -> str:
     """Agreement with the kernel, from the tables of measurements."""
     text = "".join(_borrowed(*each) for each in _BORROWED.get(page.name, []))
+    if page.name == "token-buckets":
+        text += _of_discipline("tbf")
     for name in page.names:
         if name in congestion_controls():
             text += _of_control(congestion_controls()[name])
