@@ -11,6 +11,7 @@ from dumbbell.catalogue import (
     tcp_options,
     traffic_kinds,
 )
+from tests.model_pages import link
 
 _IMPAIRMENTS = """
 ## Impairments of links
@@ -39,8 +40,8 @@ Linux has. Defaults are those of the profile ([profiles.md](profiles.md)).
 """
 
 
-def impairment_row(one: Impairment) -> str:
-    """Row of an impairment."""
+def impairment_row(one: Impairment, *, linked: bool = False) -> str:
+    """Row of an impairment. `linked`: with a link to its model, from a page of `docs`."""
     parameters = "; ".join(
         f"`{each.name}`: {each.about}, {_range(each)}"
         + ("" if each.default is None else f", `{each.default}`")
@@ -48,11 +49,13 @@ def impairment_row(one: Impairment) -> str:
     )
     linux = one.linux or "refused"
     about = f"{one.title}. {one.about}"
-    return f"| `{one.name}` | {about} | {parameters} | {linux} | {one.source} |\n"
+    name = link(one.name) if linked else f"`{one.name}`"
+    return f"| {name} | {about} | {parameters} | {linux} | {one.source} |\n"
 
 
 def _kind(one: Traffic) -> str:
     text = f"\n### `{one.name}`\n\n{one.title}: {one.source}; in Linux `{one.linux}`. {one.about}\n"
+    text += f"Its model: {link(one.name)}.\n"
     if not one.parameters:
         return f"{text}Its fields: [experiment-file.md](experiment-file.md#{one.name}).\n"
     text += f"`{one.name}: VALUE` means `{{{one.short}: VALUE}}`.\n\n"
@@ -104,6 +107,6 @@ def option_row(one: TcpOption) -> str:
 
 def further_sections() -> str:
     """All sections but those of congestion controls and queue disciplines."""
-    links = map(impairment_row, impairments().values())
+    links = (impairment_row(one, linked=True) for one in impairments().values())
     kinds, options = map(_kind, traffic_kinds().values()), map(option_row, tcp_options().values())
     return "".join([_IMPAIRMENTS, *links, _TRAFFIC, *kinds, _OPTIONS, *options])

@@ -146,9 +146,7 @@ def pictures() -> dict[str, Picture]:
     for queue in disciplines().values():
         kernel, profile = _KERNELS.get(queue.name, ("6.1" if queue.linux else None, "linux-6.1"))
         line = f"rate: 10 Mbit/s, queue: {_QUEUES.get(queue.name, queue.name)}"
-        text = _QUEUE.format(
-            forward=_SHAPERS.get(queue.name, line), profile=profile, options=""
-        )
+        text = _QUEUE.format(forward=_SHAPERS.get(queue.name, line), profile=profile, options="")
         found[queue.name] = Picture(queue.name, text, kernel)
     return found
 
@@ -159,7 +157,7 @@ def measure(one: Picture) -> None:
     if one.kernel in {kernel.name for kernel in kernels() if kernel.name}:
         engines[f"Linux {one.kernel}"] = f"linux:{one.kernel}"
     elif one.kernel:
-        print(f"{one.name}: no kernel {one.kernel}", file=sys.stderr)
+        sys.stderr.write(f"{one.name}: no kernel {one.kernel}\n")
     rows: list[tuple[str, float, float]] = []
     for label, engine in engines.items():
         with tempfile.TemporaryDirectory() as folder:

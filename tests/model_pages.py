@@ -151,3 +151,9 @@ def groups() -> dict[str, list[Page]]:
 def pages() -> list[Page]:
     """All pages."""
     return [page for group in groups().values() for page in group]
+
+
+def link(name: str) -> str:
+    """Link from a page of `docs` to the model of an entry of the catalogue."""
+    (page,) = [page for page in pages() if name in page.names]
+    return f"[`{name}`](models/{page.name}.md)"

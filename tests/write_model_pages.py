@@ -53,7 +53,7 @@ _BORROWED = {
     "tcp-sender": [("profiles.md", "releases", "Single flows, per profile and kernel")],
     "loss-recovery": [("agreement.md", "quantities", "Study 1, by quantity, over all flows")],
     "tcp-receiver": [("agreement.md", "quantities", "Study 1, by quantity, over all flows")],
-    "multipath-tcp": [("multipath.md", "grid", "Goodput of a connection, simulator against kernel")],
+    "multipath-tcp": [("multipath.md", "grid", "Goodput of a connection beside the kernel")],
     "access-links": [("access-links.md", "published", "Idle links beside published numbers")],
     "routing": [("agreement.md", "result", "Study 1, packets sprayed over two paths")],
     "captures": [("captures.md", "truth", "")],
@@ -223,7 +223,7 @@ def main() -> None:
         if page.path.is_file():
             made[page.path] = renewed(page, page.path.read_text(encoding="utf-8"))
         else:
-            print(f"missing: {page.path.relative_to(ROOT)}", file=sys.stderr)
+            sys.stderr.write(f"missing: {page.path.relative_to(ROOT)}\n")
     old = [
         path for path, text in made.items()
         if not path.is_file() or path.read_text(encoding="utf-8") != text
