@@ -72,6 +72,7 @@ _KERNELS = {
     "prague": ("prague", "linux-7.3"),
     "dualpi2": ("7.3", "linux-7.3"),
 }
+_LABELS = {"bbr3": "Linux 6.12 with a patch", "prague": "Linux 7.3 with a patch"}
 #: Disciplines with parameters, as in `studies/disciplines`; the others have their defaults.
 _QUEUES = {
     "pfifo": "{pfifo: {limit: 100 packets}}",
@@ -155,7 +156,7 @@ def measure(one: Picture) -> None:
     """Runs both engines and writes the values."""
     engines = {"simulator": "sim"}
     if one.kernel in {kernel.name for kernel in kernels() if kernel.name}:
-        engines[f"Linux {one.kernel}"] = f"linux:{one.kernel}"
+        engines[_LABELS.get(one.kernel, f"Linux {one.kernel}")] = f"linux:{one.kernel}"
     elif one.kernel:
         sys.stderr.write(f"{one.name}: no kernel {one.kernel}\n")
     rows: list[tuple[str, float, float]] = []

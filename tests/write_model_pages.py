@@ -21,7 +21,7 @@ from dumbbell.catalogue import (
 )
 from tests.catalogue_pages import impairment_row, kind_parameters, option_row
 from tests.helpers import ROOT
-from tests.model_figures import pictures
+from tests.model_figures import Picture, pictures
 from tests.model_pages import FOLDER, Page, groups, pages
 from tests.write_agreement import block, controls
 from tests.write_agreement import disciplines as compared_disciplines
@@ -34,7 +34,9 @@ _INDEX_HEAD = """\
 
 What the simulator models, a page each: the model, its source, its limits, its parameters, and how
 far it agrees with the Linux kernel. Parameters and agreement are generated from the catalogue and
-from the tables of measurements, so they cannot be older than these.
+from the tables of measurements, so they cannot be older than these. A figure shows one run of each
+engine; its values are in `docs/models/data`, and `python -m tests.model_figures NAME` measures them
+anew on both engines.
 
 <!-- Written by `python -m tests.write_model_pages`. -->
 """
@@ -59,12 +61,15 @@ _BORROWED = {
     "captures": [("captures.md", "truth", "")],
 }  # fmt: skip
 
+#: Congestion controls whose course random numbers decide.
+_RANDOM = {"nv", "cdg", "lp"}
+
 
 def facts(page: Page) -> str:
     """Names and engines of a page's entry, from the catalogue."""
     (name,) = page.names
     one = congestion_controls().get(name) or disciplines()[name]
-    text = f"- Name in experiment files: `{name}`.\n- Source: {one.source}.\n"
+    text = f"- Name in experiment files: `{name}`.\n"
     if one.linux is None:
         reason = one.not_in_linux if isinstance(one, Discipline) else ""
         return text + f"- Engines: `sim`. No kernel has it. {reason}".rstrip() + "\n"
@@ -111,7 +116,17 @@ def figure(page: Page) -> str:
         queue = {"dctcp": "CoDel with `ce_threshold` 2 ms", "prague": "DualPI2"}
         buffer = queue.get(one.name, "66 packets of buffer (1 BDP)")
         text = f"Congestion window of {page.title} over 20 Mbit/s, 40 ms and {buffer}"
-    return f"![{text.replace('`', '')}](images/{one.image.name})\n\n{text}.\n"
+    caption = f"{text}. {_remark(one)}".rstrip()
+    return f"![{text.replace('`', '')}](images/{one.image.name})\n\n{caption}\n"
+
+
+def _remark(one: Picture) -> str:
+    """What a reader of a figure must know besides."""
+    if one.kernel and ",Linux" not in one.data.read_text(encoding="utf-8").replace("\n", ","):
+        return "The simulator alone: the figure was drawn where no such kernel was built."
+    if one.name in _RANDOM:
+        return "One run of each engine: random numbers decide their course."
+    return ""
 
 
 def agreement(page: Page) -> str:
