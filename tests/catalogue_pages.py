@@ -99,7 +99,8 @@ def _range(one: Parameter) -> str:
 def option_row(one: TcpOption) -> str:
     """Row of a TCP option."""
     parameter = one.parameter
-    linux = "–" if one.place == "absent" else f"{one.place} `{one.setting}`"
+    setting = f" `{one.setting}`" if one.setting else ""
+    linux = "–" if one.place == "absent" else f"{one.place}{setting}"
     linux += f", {one.since}" if one.since and one.place != "absent" else ""
     cells = (parameter.about, _range(parameter), linux, one.source)
     return f"| `{parameter.name}` | {' | '.join(cells)} |\n"
