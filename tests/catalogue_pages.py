@@ -11,6 +11,7 @@ from dumbbell.catalogue import (
     tcp_options,
     traffic_kinds,
 )
+from tests.model_pages import link
 
 _IMPAIRMENTS = """
 ## Impairments of links
@@ -39,7 +40,8 @@ Linux has. Defaults are those of the profile ([profiles.md](profiles.md)).
 """
 
 
-def _impairment(one: Impairment) -> str:
+def impairment_row(one: Impairment, *, linked: bool = False) -> str:
+    """Row of an impairment. `linked`: with a link to its model, from a page of `docs`."""
     parameters = "; ".join(
         f"`{each.name}`: {each.about}, {_range(each)}"
         + ("" if each.default is None else f", `{each.default}`")
@@ -47,16 +49,23 @@ def _impairment(one: Impairment) -> str:
     )
     linux = one.linux or "refused"
     about = f"{one.title}. {one.about}"
-    return f"| `{one.name}` | {about} | {parameters} | {linux} | {one.source} |\n"
+    name = link(one.name) if linked else f"`{one.name}`"
+    return f"| {name} | {about} | {parameters} | {linux} | {one.source} |\n"
 
 
 def _kind(one: Traffic) -> str:
     text = f"\n### `{one.name}`\n\n{one.title}: {one.source}; in Linux `{one.linux}`. {one.about}\n"
+    text += f"Its model: {link(one.name)}.\n"
     if not one.parameters:
         return f"{text}Its fields: [experiment-file.md](experiment-file.md#{one.name}).\n"
     text += f"`{one.name}: VALUE` means `{{{one.short}: VALUE}}`.\n\n"
-    text += "| parameter | | unit and range | default |\n| --- | --- | --- | --- |\n"
-    return text + "".join(map(_parameter, one.written))
+    return text + kind_parameters(one)
+
+
+def kind_parameters(one: Traffic) -> str:
+    """Table of the parameters of a kind of traffic."""
+    head = "| parameter | | unit and range | default |\n| --- | --- | --- | --- |\n"
+    return head + "".join(map(_parameter, one.written))
 
 
 def _parameter(one: Parameter) -> str:
@@ -87,9 +96,11 @@ def _range(one: Parameter) -> str:
     return words.get(one.unit, f"a {one.unit}") + (" above 0" if one.least else "")
 
 
-def _option(one: TcpOption) -> str:
+def option_row(one: TcpOption) -> str:
+    """Row of a TCP option."""
     parameter = one.parameter
-    linux = "–" if one.place == "absent" else f"{one.place} `{one.setting}`"
+    setting = f" `{one.setting}`" if one.setting else ""
+    linux = "–" if one.place == "absent" else f"{one.place}{setting}"
     linux += f", {one.since}" if one.since and one.place != "absent" else ""
     cells = (parameter.about, _range(parameter), linux, one.source)
     return f"| `{parameter.name}` | {' | '.join(cells)} |\n"
@@ -97,6 +108,6 @@ def _option(one: TcpOption) -> str:
 
 def further_sections() -> str:
     """All sections but those of congestion controls and queue disciplines."""
-    links = map(_impairment, impairments().values())
-    kinds, options = map(_kind, traffic_kinds().values()), map(_option, tcp_options().values())
+    links = (impairment_row(one, linked=True) for one in impairments().values())
+    kinds, options = map(_kind, traffic_kinds().values()), map(option_row, tcp_options().values())
     return "".join([_IMPAIRMENTS, *links, _TRAFFIC, *kinds, _OPTIONS, *options])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dumbbell.catalogue import Discipline, InLinux, Parameter, congestion_controls, disciplines
 from tests.catalogue_pages import further_sections
+from tests.model_pages import link
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "catalogue.md"
@@ -15,7 +16,8 @@ _HEAD = """\
 # Catalogue
 
 What an experiment can name, and where each comes from. `dumbbell validate` knows these names,
-`dumbbell kernel test` tries each that a kernel has.
+`dumbbell kernel test` tries each that a kernel has. A name leads to the page of its
+[model](models/index.md): limits, agreement, known differences.
 
 <!-- Written by `python -m tests.write_catalogue_page` from crates/model/src/catalogue. -->
 
@@ -59,7 +61,7 @@ def _row(name: str, about: str, linux: InLinux | None, source: str) -> str:
         engines = "sim, linux, netns"
         option = f"`CONFIG_{linux.option}`" if linux.option else "always"
         kernel = f"{option}, {linux.since}"
-    return f"| `{name}` | {about} | {engines} | {kernel} | {source} |\n"
+    return f"| {link(name)} | {about} | {engines} | {kernel} | {source} |\n"
 
 
 def file_page(page: str) -> str:
@@ -72,10 +74,15 @@ def file_page(page: str) -> str:
 
 def _parameter(entry: Discipline, one: Parameter) -> str:
     first = f"`{entry.name}`" if one is entry.parameters[0] else ""
+    return f"| {first} {parameter_row(one)}"
+
+
+def parameter_row(one: Parameter) -> str:
+    """Row of a parameter of a queue discipline."""
     default = one.rule
     if one.default is not None:
         default = f"`{_shown(one, one.default)}`"
-    return f"| {first} | `{one.name}` | {one.about} | {_values(one)} | {default} |\n"
+    return f"| `{one.name}` | {one.about} | {_values(one)} | {default} |\n"
 
 
 def _shown(one: Parameter, value: float) -> str:
