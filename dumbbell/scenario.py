@@ -561,6 +561,8 @@ class TcpOptions(TypedDict):
     hystart_plus_plus: NotRequired[bool]
     search: NotRequired[Search]
     search_rollback: NotRequired[bool]
+    saved_cwnd: NotRequired[int]
+    saved_rtt_ns: NotRequired[int]
 
 
 class Tcp(TypedDict):

@@ -12,6 +12,7 @@ import dumbbell
 from dumbbell.limits.flows import FlowLimits
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.start import exit_bdp, retransmissions, rise_s
+from tests.helpers import ROOT
 
 #: 100 packets in 100 ms.
 LIMITS = FlowLimits(rate_bps=100 * 1514 * 8 / 0.1, base_rtt_s=0.1, paths=1, buffer_packets=100)
@@ -79,3 +80,27 @@ def test_a_flow_needs_an_rtt_per_doubling(tmp_path: Path) -> None:
     assert ten - forty == pytest.approx(0.2, abs=0.011)
     none = METRICS["rise_s"].measure(dumbbell.run(file, set={"sampling": "none"}))
     assert none["value"].is_nan().all()
+
+
+def test_careful_resume_jumps_paced_and_takes_the_jump_back() -> None:
+    """RFC 9959: half of the saved 100 packets, spread over 0.6 s; over another line it loses."""
+    found = dumbbell.run(ROOT / "examples" / "careful-resume.yaml", set={"cc": "cubic"})
+    rise = {
+        (row["rate"], row["saved"]): row["value"]
+        for row in METRICS["rise_s"].measure(found).iter_rows(named=True)
+    }
+    assert rise["2 Mbit/s", "100"] < 0.5 * rise["2 Mbit/s", "0"]
+    resumed = found.samples.filter(pl.col("saved") == "100")
+    same, slower = (resumed.filter(pl.col("rate") == rate) for rate in ("2 Mbit/s", "250 kbit/s"))
+    # The initial data leave at 0.6 s and are acknowledged at 1.3 s.
+    assert same.filter(pl.col("time_ns") < 1200 * MS)["cwnd_packets"].max() == 10
+    jump = same.filter(pl.col("time_ns").is_between(1300 * MS, 1550 * MS))
+    assert set(jump["cwnd_packets"]) == {50}
+    # Every 50 ms a twelfth of 50 packets leaves.
+    assert set(jump["in_flight_packets"].diff().drop_nulls()) == {4}
+    # Without losses the window goes on from the flight.
+    later = same.filter(pl.col("time_ns").is_between(1900 * MS, 3200 * MS))
+    assert later["cwnd_packets"].is_sorted()
+    # 57 packets have arrived at the first loss; CUBIC's own threshold would be 36.
+    cut = slower.filter(pl.col("state") == "Recovery")["ssthresh_packets"][0]
+    assert cut == 28

@@ -21,7 +21,7 @@ of_prague = pytest.mark.skipif("prague" not in BUILT, reason="docs/l4s.md has th
 TEXT = """\
 dumbbell: 1
 name: l4s
-hosts: {{defaults: {{profile: linux-7.3}}, s1: {{tcp_ecn: {sender}}}, d1: {{tcp_ecn: {receiver}}}}}
+hosts: {{defaults: {{profile: {profile}}}, s1: {{tcp_ecn: {sender}}}, d1: {{tcp_ecn: {receiver}}}}}
 template:
   dumbbell:
     rate: 20 Mbit/s
@@ -39,6 +39,7 @@ COLUMNS = ("seq_bytes", "ack_bytes", "payload_bytes", "frame_bytes", "tos", "sac
 
 def packets(folder: Path, engine: str, **options: object) -> pl.DataFrame:
     values = {"sender": 3, "receiver": 3, "queue": "{pfifo: {limit: 60 packets}}", "cc": "cubic"}
+    values["profile"] = "linux-7.3"
     file = folder / "e.yaml"
     file.write_text(TEXT.format(**{**values, "duration": "3 s", **options}), encoding="utf-8")
     return dumbbell.run(file, engine=engine).packets.sort("time_ns")
@@ -78,6 +79,18 @@ def test_marks_are_told_as_linux_tells_them(tmp_path: Path, cc: str) -> None:
     assert len(flags) > 2, "marks change the ACE field"
 
 
+@of_73
+def test_marks_are_told_without_the_option_too(tmp_path: Path) -> None:
+    """`tcp_ecn_option: 0`: the ACE field alone, and whole segments."""
+    queue, profile = "{codel: {ecn: true}}", "linux-7.3, tcp_ecn_option: 0"
+    for direction in ("out", "back"):
+        options = {"queue": queue, "profile": profile, "duration": "600 ms"}
+        ours, theirs = both(tmp_path, "linux:7.3", direction, **options)
+        assert len(ours) > 500
+        assert ours == theirs
+    assert len({row[-1] for row in ours if isinstance(row, tuple)}) > 2, "marks change the field"
+
+
 #: `tcp_ecn` of client and server: flags of SYN, SYN-ACK and third segment, ECN field of data.
 HANDSHAKES = [
     (3, 3, "syn ece cwr ae", "syn cwr", "cwr", 2),
@@ -115,6 +128,84 @@ def test_both_ends_agree_on_what_both_know(
     accurate = "ae" in syn and answer == "syn cwr"
     assert back["tos"][1] == (2 if accurate else 0), "with Accurate ECN, ACKs are capable too"
     assert data["payload_bytes"].max() == (1436 if accurate else 1448)
+
+
+LOST = """\
+dumbbell: 1
+name: lost handshake
+hosts: {{defaults: {{profile: linux-7.3, tcp_ecn: 3}}}}
+template:
+  dumbbell:
+    rate: 20 Mbit/s
+    rtt: {rtt_s} s
+    buffer: 1000 packets
+    {direction}: {{changes: [{{at: {start} s, loss: 100 %}}, {{at: {end} s, loss: none}}]}}
+flows: [{{name: f, from: s1, to: d1, tcp: {{congestion_control: cubic, bytes: 20 KB}}}}]
+taps: [{{name: client, at: s1, link: s1-r1}}, {{name: server, at: d1, link: r2-d1}}]
+sampling: {{packets: {{to: 6 s}}}}
+duration: 6 s
+"""
+ASKS, ACCEPTS = "syn ece cwr ae", "syn cwr"
+#: Direction and time in which all packets are lost; flags of the client's first packets, and of the
+#: server's. The second SYN still asks, the third does not; a SYN-ACK that the server sends again by
+#: itself accepts nothing.
+LOST_HANDSHAKES = [
+    ("forward", 0, 0.5, [ASKS, ASKS, "cwr"], [ACCEPTS, "ece ae"]),
+    ("forward", 0, 1.5, [ASKS, ASKS, "syn", ""], ["syn", ""]),
+    ("forward", 0, 2.5, [ASKS, ASKS, "syn", "syn", ""], ["syn", ""]),
+    ("backward", 0, 0.5, [ASKS, ASKS, "cwr"], [ACCEPTS, ACCEPTS]),
+    ("backward", 0, 1.5, [ASKS, ASKS, "syn", ""], [ACCEPTS, ACCEPTS, "syn", "syn"]),
+    ("backward", 0, 2.6, [ASKS, ASKS, "syn", "syn", ""], [ACCEPTS, ACCEPTS, *3 * ["syn"]]),
+    ("forward", 0.005, 0.1, [ASKS, "cwr", "ece ae"], [ACCEPTS]),
+]
+
+
+def handshake(
+    folder: Path, engine: str, direction: str, start: float, end: float, rtt_s: float = 0.02
+) -> list[list[tuple[object, ...]]]:
+    """Flags, ECN field, length and time (10 ms) of the first packets of client and server."""
+    file = folder / "e.yaml"
+    text = LOST.format(direction=direction, start=start, end=end, rtt_s=rtt_s)
+    file.write_text(text, encoding="utf-8")
+    found = dumbbell.run(file, engine=engine).packets.sort("time_ns")
+    sides = []
+    for tap, side in (("client", "out"), ("server", "back")):
+        own = found.filter((pl.col("tap") == tap) & (pl.col("direction") == side))
+        rows = own.select("tcp_flags", "tos", "payload_bytes", "time_ns").head(10).iter_rows()
+        sides.append([(*first, round(time_ns / 1e7)) for *first, time_ns in rows])
+    return sides
+
+
+@of_73
+@pytest.mark.parametrize(("direction", "start", "end", "asked", "answered"), LOST_HANDSHAKES)
+def test_a_handshake_with_losses_is_that_of_linux(
+    tmp_path: Path,
+    direction: str,
+    start: float,
+    end: float,
+    asked: list[str],
+    answered: list[str],
+) -> None:
+    """The kernel's selftests that drop SYN, SYN-ACK or third ACK (table in docs/l4s.md)."""
+    ours, theirs = (
+        handshake(tmp_path, engine, direction, start, end) for engine in ("sim", "linux:7.3")
+    )
+    assert ours == theirs
+    client, server = ours
+    assert [row[0] for row in client[: len(asked)]] == asked
+    assert [row[0] for row in server[: len(answered)]] == answered
+
+
+@of_73
+@pytest.mark.parametrize("rtt_s", [1.2, 2.2])
+def test_a_late_answer_is_taken_as_linux_takes_it(tmp_path: Path, rtt_s: float) -> None:
+    """Both ends have sent their packet again, the client at 2.2 s without asking, when it comes."""
+    ours, theirs = (
+        handshake(tmp_path, engine, "forward", 5, 5.1, rtt_s) for engine in ("sim", "linux:7.3")
+    )
+    assert ours == theirs
+    assert ours[0][0][0] == ours[0][1][0] == ASKS
+    assert ours[1][0][0] == ACCEPTS
 
 
 @of_prague

@@ -183,6 +183,8 @@ def options(draw: Draw, share: float = 0.06) -> dict[str, Any]:
         found |= {"tcp_sack": True, "tcp_recovery": 0}
     if found.get("hystart_plus_plus"):
         found.pop("search", None)
+    if "saved_rtt" not in found:
+        found.pop("saved_cwnd", None)
     return found
 
 
@@ -492,6 +494,8 @@ VALUES: Mapping[str, Value] = {
     "rx_segment": lambda d: d.one("pages", "copied", d.size(2000, 5000)),
     "delayed_ack": lambda d: d.one("adaptive", "every_second", "never"),
     "search": lambda d: d.one("off", "delivered", "sent"),
+    "saved_cwnd": lambda d: d.random.randint(0, 400),
+    "saved_rtt": lambda d: d.time(5000, 500_000),
     "profile": lambda d: d.one("linux-6.1", "linux-4.15", "linux-2.6.26"),
     # Names; those of nodes are put in by `experiments`
     **dict.fromkeys(("name", "client", "server", "at", "link", "FlowSpec.from"), lambda d: "x"),

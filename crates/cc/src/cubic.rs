@@ -6,6 +6,7 @@
 //! time in 1024ths of a second. Products wrap as Linux's do. This shows only beyond about 2.4
 //! million packets, or 347 s from the plateau (16.7 million packets above it).
 
+use crate::careful_resume::CarefulResume;
 use crate::hystart_plus_plus::HystartPlusPlus;
 use crate::search::Search;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
@@ -291,6 +292,7 @@ pub struct Cubic {
     plus_plus: Option<HystartPlusPlus>,
     /// SEARCH, which replaces HyStart.
     search: Option<Search>,
+    resume: Option<CarefulResume>,
 }
 
 impl Cubic {
@@ -306,6 +308,7 @@ impl Cubic {
             hystart: Hystart::default(),
             plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new),
             search: Search::new(options.search, options.search_rollback),
+            resume: CarefulResume::new(options),
         }
     }
 
@@ -329,7 +332,7 @@ impl CongestionControl for Cubic {
         self.reset(conn);
     }
 
-    fn ssthresh(&mut self, _conn: &Conn, window: &mut Window) -> u32 {
+    fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         let cwnd = window.cwnd;
         self.growth.epoch_ms = None;
         // RFC 9438 §4.7, fast convergence: a flow whose maxima fall yields bandwidth by aiming
@@ -339,12 +342,15 @@ impl CongestionControl for Cubic {
         } else {
             cwnd
         };
+        if let Some(threshold) = self.resume.as_mut().and_then(|one| one.congested(conn, window)) {
+            return threshold;
+        }
         // RFC 9438 §4.6. Linux reduces the window where the RFC reduces the flight.
         (cwnd.wrapping_mul(BETA) / BETA_SCALE).max(MIN_SSTHRESH)
     }
 
     fn cong_avoid(&mut self, conn: &Conn, window: &mut Window, mut acked: u32) {
-        if !conn.cwnd_limited {
+        if !conn.cwnd_limited || self.resume.as_ref().is_some_and(CarefulResume::holds) {
             return;
         }
         if window.in_slow_start() {
@@ -364,6 +370,12 @@ impl CongestionControl for Cubic {
     }
 
     fn pkts_acked(&mut self, conn: &Conn, window: &mut Window, sample: &AckSample) {
+        if let Some(resume) = &mut self.resume {
+            resume.acked(conn, window);
+            if resume.holds() {
+                return;
+            }
+        }
         if sample.rtt_us < 0 {
             return;
         }
@@ -386,7 +398,23 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn set_state(&mut self, conn: &Conn, _window: &mut Window, state: CaState) {
+    fn undo_cwnd(&mut self, conn: &Conn, window: &mut Window) -> u32 {
+        let undone = self.resume.as_ref().and_then(|resume| resume.undone(conn, window));
+        undone.unwrap_or(window.cwnd.max(conn.prior_cwnd))
+    }
+
+    fn pacing_ratio(&self) -> Option<u32> {
+        self.resume.as_ref().and_then(CarefulResume::pacing_ratio)
+    }
+
+    fn phase(&self) -> &'static str {
+        self.resume.as_ref().map_or("", CarefulResume::phase)
+    }
+
+    fn set_state(&mut self, conn: &Conn, window: &mut Window, state: CaState) {
+        if let Some(resume) = &mut self.resume {
+            resume.state(conn, window, state);
+        }
         // RFC 9438 §4.8: a time-out clears all state, W_max included.
         if state == CaState::Loss {
             self.reset(conn);

@@ -6,6 +6,7 @@
 //! behave as Linux does. Each file cites the RFC or paper at every step and names the constants
 //! that differ from it.
 
+pub mod careful_resume;
 pub mod coupled;
 pub mod hystart_plus_plus;
 pub mod minmax;
@@ -276,6 +277,11 @@ pub trait CongestionControl: Send {
     /// Returns true if the algorithm reads [`Conn::random`].
     fn draws(&self) -> bool {
         false
+    }
+
+    /// Pacing rate in percent of a window per RTT, in place of TCP's ratio; `None`: TCP's.
+    fn pacing_ratio(&self) -> Option<u32> {
+        None
     }
 
     /// Send buffer as a multiple of the window (`sndbuf_expand`).

@@ -1,6 +1,7 @@
 //! Reno: RFC 5681 with appropriate byte counting (RFC 3465, counted in packets), as Linux's
 //! tcp_reno_* in tcp_cong.c. The connection does fast recovery (PRR, RFC 6937).
 
+use crate::careful_resume::CarefulResume;
 use crate::hystart_plus_plus::HystartPlusPlus;
 use crate::search::Search;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
@@ -9,11 +10,12 @@ use dumbbell_model::TcpOptions;
 /// Minimum slow-start threshold, packets (RFC 5681 §3.1, equation 4: two segments).
 const MIN_SSTHRESH: u32 = 2;
 
-/// Reno. All state is in [`Window`], except for the optional HyStart++ and SEARCH.
+/// Reno. All state is in [`Window`], except for the optional HyStart++, SEARCH and Careful Resume.
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     plus_plus: Option<HystartPlusPlus>,
     search: Option<Search>,
+    resume: Option<CarefulResume>,
 }
 
 impl Reno {
@@ -22,6 +24,7 @@ impl Reno {
         Self {
             plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new),
             search: Search::new(options.search, options.search_rollback),
+            resume: CarefulResume::new(options),
         }
     }
 }
@@ -34,13 +37,14 @@ pub(crate) fn new(options: &TcpOptions) -> Box<dyn CongestionControl> {
 impl CongestionControl for Reno {
     /// Half the window. RFC 5681 §3.1 halves the flight. Linux halves the window, and
     /// congestion-window validation keeps it near the flight.
-    fn ssthresh(&mut self, _conn: &Conn, window: &mut Window) -> u32 {
-        (window.cwnd / 2).max(MIN_SSTHRESH)
+    fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
+        let retreat = self.resume.as_mut().and_then(|resume| resume.congested(conn, window));
+        retreat.unwrap_or((window.cwnd / 2).max(MIN_SSTHRESH))
     }
 
     fn cong_avoid(&mut self, conn: &Conn, window: &mut Window, mut acked: u32) {
         // An unused window proves nothing about the path (RFC 7661).
-        if !conn.cwnd_limited {
+        if !conn.cwnd_limited || self.resume.as_ref().is_some_and(CarefulResume::holds) {
             return;
         }
         // RFC 5681 §3.1: slow start up to the threshold. Packets beyond it count below.
@@ -61,6 +65,12 @@ impl CongestionControl for Reno {
     }
 
     fn pkts_acked(&mut self, conn: &Conn, window: &mut Window, sample: &AckSample) {
+        if let Some(resume) = &mut self.resume {
+            resume.acked(conn, window);
+            if resume.holds() {
+                return;
+            }
+        }
         let Ok(rtt_us) = sample.rtt_us.try_into() else { return };
         if let Some(plus_plus) = &mut self.plus_plus {
             plus_plus.update(conn, window, rtt_us);
@@ -70,7 +80,15 @@ impl CongestionControl for Reno {
         }
     }
 
-    fn set_state(&mut self, _conn: &Conn, _window: &mut Window, state: CaState) {
+    fn undo_cwnd(&mut self, conn: &Conn, window: &mut Window) -> u32 {
+        let undone = self.resume.as_ref().and_then(|resume| resume.undone(conn, window));
+        undone.unwrap_or(window.cwnd.max(conn.prior_cwnd))
+    }
+
+    fn set_state(&mut self, conn: &Conn, window: &mut Window, state: CaState) {
+        if let Some(resume) = &mut self.resume {
+            resume.state(conn, window, state);
+        }
         if let (Some(search), CaState::Loss) = (&mut self.search, state) {
             search.reset();
         }
@@ -89,6 +107,14 @@ impl CongestionControl for Reno {
 
     fn counts_bytes(&self) -> bool {
         true
+    }
+
+    fn pacing_ratio(&self) -> Option<u32> {
+        self.resume.as_ref().and_then(CarefulResume::pacing_ratio)
+    }
+
+    fn phase(&self) -> &'static str {
+        self.resume.as_ref().map_or("", CarefulResume::phase)
     }
 }
 

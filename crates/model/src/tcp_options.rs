@@ -161,6 +161,13 @@ pub struct TcpOptions {
     /// SEARCH lowers the window to the estimated capacity when it ends slow start.
     #[serde(default)]
     pub search_rollback: bool,
+    /// Careful Resume (RFC 9959) for Reno and CUBIC: window of an earlier connection over the path,
+    /// segments; 0: off. Linux has none.
+    #[serde(default)]
+    pub saved_cwnd: u32,
+    /// RTT of that connection.
+    #[serde(rename = "saved_rtt_ns", default)]
+    pub saved_rtt: Span,
 }
 
 /// Memory of a received segment (`skb->truesize`), and its coalescing with neighbours
@@ -300,6 +307,12 @@ impl TcpOptions {
             return error(
                 format!("{at}.search"),
                 "SEARCH and hystart_plus_plus exclude each other",
+            );
+        }
+        if self.saved_cwnd > 0 && self.saved_rtt.is_zero() {
+            return error(
+                format!("{at}.saved_rtt_ns"),
+                "saved_cwnd needs the RTT of the same connection (RFC 9959)",
             );
         }
         if self.rto_initial.is_zero() || self.rto_initial > Span::from_ms(120_000) {

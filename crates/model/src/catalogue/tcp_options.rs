@@ -521,6 +521,23 @@ pub const ENTRIES: &[Entry] = &[
         since: "",
         source: "draft-chung-ccwg-search-09",
     },
+    Entry {
+        parameter: of_unit("saved_cwnd", Unit::Number).within(0, U32).derived(PROFILE).at(
+            "saved_cwnd",
+            "Careful Resume for Reno and CUBIC: saved window of the path, segments; 0: off",
+        ),
+        setting: Setting::Absent,
+        since: "",
+        source: "RFC 9959",
+    },
+    Entry {
+        parameter: of_unit("saved_rtt", Unit::Time)
+            .derived(PROFILE)
+            .at("saved_rtt_ns", "saved RTT of the path for Careful Resume"),
+        setting: Setting::Absent,
+        since: "",
+        source: "RFC 9959",
+    },
 ];
 
 #[cfg(test)]

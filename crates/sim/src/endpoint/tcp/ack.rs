@@ -354,11 +354,12 @@ impl Sender {
 
     /// `tcp_update_pacing_rate`.
     pub(crate) fn update_pacing_rate(&mut self) {
-        let ratio = if self.window.cwnd < self.window.ssthresh / 2 {
-            self.options.tcp_pacing_ss_ratio
-        } else {
-            self.options.tcp_pacing_ca_ratio
-        };
+        let ratio =
+            self.cc.pacing_ratio().unwrap_or(if self.window.cwnd < self.window.ssthresh / 2 {
+                self.options.tcp_pacing_ss_ratio
+            } else {
+                self.options.tcp_pacing_ca_ratio
+            });
         let mut rate = u64::from(self.mss_cache()) * ((1_000_000 / 100) << 3);
         rate *= u64::from(ratio);
         rate = rate.saturating_mul(u64::from(self.window.cwnd.max(self.scoreboard.packets_out)));
