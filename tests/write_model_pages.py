@@ -40,6 +40,15 @@ anew on both engines.
 
 <!-- Written by `python -m tests.write_model_pages`. -->
 """
+#: Lets the site (Sphinx) find the pages.
+_INDEX_TREE = """
+```{toctree}
+:hidden:
+:glob:
+
+*
+```
+"""
 _NO_OPTIONS = "It has no parameters. The [options of TCP](tcp-sender.md#parameters) apply.\n"
 _OPTIONS_HEAD = """\
 | option | | unit and range | Linux, first release | source |
@@ -228,7 +237,7 @@ def index() -> str:
     for title, found in groups().items():
         text += f"\n## {title}\n\n"
         text += "".join(f"- [{one.title}]({one.name}.md)\n" for one in found)
-    return text
+    return text + _INDEX_TREE
 
 
 def main() -> None:
