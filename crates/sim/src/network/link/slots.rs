@@ -157,3 +157,46 @@ fn budget(written: u32) -> u32 {
         some => some,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_model::Framing;
+
+    /// In a wait of 20 ms the new rate carries 250 000 bytes, and the bucket holds two frames more.
+    #[test]
+    fn the_burst_below_a_discipline_follows_the_rate() {
+        let (max, frame_bytes) = (Span::from_ms(20), 1514);
+        let rate = Rate::from_bps(1_000_000);
+        let burst = burst_bytes(rate, frame_bytes, max);
+        let spec = scenario::Slots {
+            min: Span::ZERO,
+            max,
+            packets: 0,
+            bytes: 0,
+            pause: Span::ZERO,
+            pause_every: Span::ZERO,
+        };
+        let mut slots = Slots {
+            spec,
+            rate: None,
+            busy_until: Time::ZERO,
+            bucket: Some(TokenBucket::new(rate, burst, frame_bytes, None, Framing::default())),
+            frame_bytes,
+            next: None,
+            packets_left: budget(0),
+            bytes_left: i64::from(budget(0)),
+            rng: Rng::named(1, "slots"),
+            first_pause: Span::ZERO,
+        };
+        slots.set_rate(Time::ZERO, Rate::from_bps(100_000_000));
+        let later = Time::from_ns(1_000_000_000);
+        let bucket = slots.bucket.as_mut().expect("a bucket");
+        let mut frames = 0;
+        while bucket.leaves_at(later, 1514) == later {
+            bucket.take(later, 1514);
+            frames += 1;
+        }
+        assert_eq!(frames, (2 * 1514 + 250_000) / 1514);
+    }
+}
