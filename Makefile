@@ -38,6 +38,7 @@ $(VENV)/.ready: requirements.lock scripts/setup.sh
 build: $(VENV)/.ready
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/maturin develop --release --quiet
 	@scripts/build-guest.sh
+	@scripts/build-playground.sh $(VENV)
 
 kernel: build
 	@$(BIN)/dumbbell kernel build

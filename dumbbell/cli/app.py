@@ -23,6 +23,7 @@ from dumbbell.cli.explain import explain
 from dumbbell.cli.figure import figure
 from dumbbell.cli.init import init
 from dumbbell.cli.kernel import kernel_app
+from dumbbell.cli.playground import playground
 from dumbbell.cli.query import query
 from dumbbell.cli.report import report
 from dumbbell.cli.run import run
@@ -57,6 +58,7 @@ app.command()(check)
 app.command()(validate)
 app.command()(schema)
 app.command()(report)
+app.command()(playground)
 app.command()(figure)
 app.command()(query)
 app.command()(doctor)
