@@ -1,0 +1,1 @@
+"""Offline playground: a page with an editor, the simulator as WebAssembly, and figures."""
