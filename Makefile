@@ -42,6 +42,7 @@ $(VENV)/.ready: requirements.lock scripts/setup.sh
 build: $(VENV)/.ready
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/maturin develop --release --quiet
 	@scripts/build-guest.sh
+	@scripts/build-playground.sh $(VENV)
 
 wheel: $(VENV)/.ready
 	@scripts/build-wheel.sh x86_64 $(VENV)

@@ -171,6 +171,15 @@ def budget(scenario_json: str) -> dict[str, Any]:
     `heaviest`: the field of the scenario that needs most memory.
     """
 
+def expand(file: str, levels: dict[str, int]) -> tuple[str, str]:
+    """Scenario of a parsed experiment file as the playground expands it, and its refusal.
+
+    One of the two is empty. A refusal begins with `-` if the command line takes the file.
+    """
+
+def playground_fields() -> str:
+    """Fields of experiment files that the playground takes and refuses, as JSON."""
+
 def catalogue() -> str:
     """The catalogue of what an experiment can name, as JSON."""
 

@@ -25,6 +25,7 @@ from dumbbell.cli.figure import figure
 from dumbbell.cli.help import help
 from dumbbell.cli.init import init
 from dumbbell.cli.kernel import kernel_app
+from dumbbell.cli.playground import playground
 from dumbbell.cli.query import query
 from dumbbell.cli.report import report
 from dumbbell.cli.run import run
@@ -61,6 +62,7 @@ app.command()(check)
 app.command()(validate)
 app.command()(schema)
 app.command()(report)
+app.command()(playground)
 app.command()(figure)
 app.command()(query)
 app.command()(doctor)

@@ -103,6 +103,11 @@ def chart_library() -> str:
     return _text("vendor/uPlot.iife.min.js")
 
 
+def editor_library() -> str:
+    """Code of the editor of experiment files, a script that comes before the program."""
+    return _text("vendor/editor.iife.min.js")
+
+
 def program(package: str, scripts: Iterable[str]) -> str:
     """Code of an application: the shared scripts, then its own, one module."""
     here = files(package)

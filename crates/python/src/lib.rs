@@ -3,6 +3,7 @@
 
 mod capture;
 mod capture_packets;
+mod experiment;
 mod network;
 mod trace;
 
@@ -414,6 +415,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Survey>()?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::expand, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::playground_fields, module)?)?;
     module.add_function(wrap_pyfunction!(survey, module)?)?;
     module.add_function(wrap_pyfunction!(packets_of_capture, module)?)?;
     module.add_function(wrap_pyfunction!(capture_sightings, module)?)?;

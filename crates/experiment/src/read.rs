@@ -1,0 +1,242 @@
+//! Values of a parsed file with their paths, and refusals.
+
+use crate::Section;
+use serde_json::{Map, Value};
+
+/// Step of a path: a field, or an index of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Field of a mapping.
+    Field(String),
+    /// Index of a list.
+    Index(usize),
+}
+
+/// Path of a value in the file.
+pub type Loc = Vec<Step>;
+
+/// A file that is refused: where, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Path of the value.
+    pub at: Loc,
+    /// Message in one sentence.
+    pub message: String,
+    /// True if the command line takes it.
+    pub elsewhere: bool,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Refusal>;
+
+/// Fails with a message about a path.
+pub(crate) fn fail<T>(at: &[Step], message: impl Into<String>) -> Result<T> {
+    Err(Refusal { at: at.to_vec(), message: message.into(), elsewhere: false })
+}
+
+/// Fails because the playground does not take a field.
+pub(crate) fn beyond<T>(at: &[Step], what: &str) -> Result<T> {
+    let message = format!("`{what}` is not in the playground; the command line runs it");
+    Err(Refusal { at: at.to_vec(), message, elsewhere: true })
+}
+
+/// Path with a field behind it.
+pub(crate) fn below(at: &[Step], name: &str) -> Loc {
+    let mut path = at.to_vec();
+    path.push(Step::Field(name.to_owned()));
+    path
+}
+
+/// Path with an index behind it.
+pub(crate) fn item(at: &[Step], index: usize) -> Loc {
+    let mut path = at.to_vec();
+    path.push(Step::Index(index));
+    path
+}
+
+/// A value for a message: at most 60 characters.
+pub(crate) fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.chars().count() <= 60 {
+        return text;
+    }
+    text.chars().take(57).chain("...".chars()).collect()
+}
+
+/// A value and its path.
+#[derive(Clone, Debug)]
+pub(crate) struct Node<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) at: Loc,
+}
+
+impl<'a> Node<'a> {
+    /// Fails with a message about this value.
+    pub(crate) fn fail<T>(&self, message: impl Into<String>) -> Result<T> {
+        fail(&self.at, message)
+    }
+
+    /// Fields of a mapping; `null` is an empty one.
+    pub(crate) fn fields(&self, section: &Section) -> Result<Fields<'a>> {
+        let fields = self.any_fields()?;
+        for name in fields.map.into_iter().flat_map(Map::keys) {
+            if section.refused.contains(&name.as_str()) {
+                if fields.get(name).is_some() {
+                    return beyond(&below(&self.at, name), name);
+                }
+                continue;
+            }
+            if !section.taken.contains(&name.as_str()) {
+                let known = section.taken.join(", ");
+                return fail(
+                    &below(&self.at, name),
+                    format!("unknown field {name} (known: {known})"),
+                );
+            }
+        }
+        Ok(fields)
+    }
+
+    /// Fields of a mapping with these names only.
+    pub(crate) fn only(&self, taken: &'static [&'static str]) -> Result<Fields<'a>> {
+        self.fields(&Section { name: "", taken, refused: &[] })
+    }
+
+    /// Fields of a mapping, whatever their names.
+    pub(crate) fn any_fields(&self) -> Result<Fields<'a>> {
+        match self.value {
+            Value::Null => Ok(Fields { map: None, at: self.at.clone() }),
+            Value::Object(map) => Ok(Fields { map: Some(map), at: self.at.clone() }),
+            other => self.fail(format!("should be a mapping, is {}", shown(other))),
+        }
+    }
+
+    /// Items of a list.
+    pub(crate) fn items(&self) -> Result<Vec<Self>> {
+        let Value::Array(items) = self.value else {
+            return self.fail(format!("should be a list, is {}", shown(self.value)));
+        };
+        let node = |(i, value)| Node { value, at: item(&self.at, i) };
+        Ok(items.iter().enumerate().map(node).collect())
+    }
+
+    /// Items of a list; any other value is its only item.
+    pub(crate) fn one_or_more(&self) -> Result<Vec<Self>> {
+        let found = if self.value.is_array() { self.items()? } else { vec![self.clone()] };
+        if found.is_empty() {
+            return self.fail("at least one is needed");
+        }
+        Ok(found)
+    }
+
+    /// The text, if it is one.
+    pub(crate) fn text(&self) -> Option<&'a str> {
+        self.value.as_str()
+    }
+
+    /// A name: text, or a whole number.
+    pub(crate) fn name(&self) -> Result<String> {
+        let text = match self.value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) if !number.is_f64() => number.to_string(),
+            other => return self.fail(format!("should be a name, is {}", shown(other))),
+        };
+        let fits = (1..=200).contains(&text.chars().count());
+        if !fits || text.trim() != text || text.chars().any(char::is_control) {
+            return self.fail("a name of 1 to 200 printable characters is needed");
+        }
+        Ok(text)
+    }
+
+    /// True or false; also 1 and 0.
+    pub(crate) fn flag(&self) -> Result<bool> {
+        match self.value {
+            Value::Bool(flag) => Ok(*flag),
+            other if other.as_u64() == Some(0) => Ok(false),
+            other if other.as_u64() == Some(1) => Ok(true),
+            other => self.fail(format!("should be true or false, is {}", shown(other))),
+        }
+    }
+
+    /// A whole number in a range, both ends included.
+    pub(crate) fn whole(&self, least: i128, most: i128) -> Result<i128> {
+        let found = self.value.as_i64().map(i128::from).or(self.value.as_u64().map(i128::from));
+        match found {
+            Some(number) if (least..=most).contains(&number) => Ok(number),
+            _ => self.fail(format!(
+                "should be a whole number from {least} to {most}, is {}",
+                shown(self.value)
+            )),
+        }
+    }
+
+    /// One of some names. `what`: what a name stands for.
+    pub(crate) fn choice(&self, names: &[&str], what: &str) -> Result<String> {
+        match self.text() {
+            Some(text) if names.contains(&text) => Ok(text.to_owned()),
+            _ => self.fail(format!(
+                "unknown {what} {} (known: {})",
+                shown(self.value),
+                names.join(", ")
+            )),
+        }
+    }
+}
+
+/// Fields of a mapping.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields<'a> {
+    map: Option<&'a Map<String, Value>>,
+    pub(crate) at: Loc,
+}
+
+impl<'a> Fields<'a> {
+    /// Fields of a mapping made from a short form, or of a mapping that is written.
+    pub(crate) fn of(map: &'a Map<String, Value>, at: Loc) -> Self {
+        Self { map: Some(map), at }
+    }
+
+    /// A field; `None`: it is not written, or `null`.
+    pub(crate) fn get(&self, name: &str) -> Option<Node<'a>> {
+        let value = self.map?.get(name).filter(|value| !value.is_null())?;
+        Some(Node { value, at: below(&self.at, name) })
+    }
+
+    /// A field that must be written.
+    pub(crate) fn need(&self, name: &str) -> Result<Node<'a>> {
+        self.get(name).map_or_else(|| fail(&self.at, format!("{name} is missing")), Ok)
+    }
+
+    /// A field read by `read`, if it is written.
+    pub(crate) fn read<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Node<'a>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.get(name).map(|node| read(&node)).transpose()
+    }
+
+    /// Names of all fields, `null` ones included.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.map.into_iter().flat_map(Map::keys).map(String::as_str)
+    }
+
+    /// All fields, `null` ones included.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> + use<'a, '_> {
+        let node = |(name, value): (&'a String, &'a Value)| {
+            (name.as_str(), Node { value, at: below(&self.at, name) })
+        };
+        self.map.into_iter().flatten().map(node)
+    }
+
+    /// The one of some fields that is written; the others are not.
+    pub(crate) fn exactly_one(&self, names: &[&'static str]) -> Result<&'static str> {
+        let given: Vec<_> = names.iter().copied().filter(|name| self.get(name).is_some()).collect();
+        match given[..] {
+            [one] => Ok(one),
+            _ => fail(&self.at, format!("exactly one of these is needed: {}", names.join(", "))),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+"""Verb `playground`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.console import say
+
+
+def playground(
+    output: Annotated[Path, typer.Option("-o", "--output", help="Output (HTML).")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Experiment that the page opens with [default: an example]."),
+    ] = None,
+) -> None:
+    """Write a page with an editor, the simulator and figures, that works without a network."""
+    with guarded():
+        from dumbbell.files.output import write_output
+        from dumbbell.playground.command import page_of
+
+        check_places(output)
+        write_output(output, page_of(file))
+        say(f"The playground: {output}")
