@@ -1,7 +1,7 @@
 """Finds, or fetches, a Rust compiler for wasm32-unknown-unknown, and prints its path.
 
-First the compiler of the system, if it has the target (`rustup target add wasm32-unknown-unknown`). Else
-Debian's: packages of trixie, fetched by apt with lists of its own and unpacked into the cache. Nothing is
+First the compiler of the system, if it has the target (`rustup target add`). Else Debian's:
+packages of trixie, fetched by apt with lists of its own and unpacked into the cache. Nothing is
 installed and root is not needed. They run on an older Debian with the C library of their own.
 """
 

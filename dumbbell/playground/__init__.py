@@ -1,1 +1,1 @@
-"""Offline playground: one page with an editor, the simulator as WebAssembly, and figures that follow."""
+"""Offline playground: a page with an editor, the simulator as WebAssembly, and figures."""

@@ -1,4 +1,4 @@
-"""The playground's expansion in Rust gives the scenarios of the Python layer, or refuses by name."""
+"""Expansion in Rust gives the scenarios of the Python layer, or refuses by name."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def cells(opened: Opened) -> list[tuple[dict[str, int], dict[str, Any]]]:
     found = []
     for numbers, cell in zip(chosen, opened.cells(0, MOST_CELLS), strict=True):
         levels = {
-            name: number
-            for row, number in zip(rows, numbers, strict=True)
-            for name in row[number]
+            name: number for row, number in zip(rows, numbers, strict=True) for name in row[number]
         }
         found.append((levels, json.loads(cell.scenario)))
     return found
@@ -71,8 +69,10 @@ def test_examples(path: Path) -> None:
     for levels, wanted in cells(opened):
         found, refusal = expanded(opened, levels)
         if path.stem in BEYOND:
-            assert refusal == f"-`{BEYOND[path.stem]}` is not in the playground; " \
+            assert (
+                refusal == f"-`{BEYOND[path.stem]}` is not in the playground; "
                 "the command line runs it"
+            )
         else:
             assert refusal == ""
             assert found == wanted, levels
@@ -123,7 +123,10 @@ def test_trials() -> None:
         ({"flows": [{"from": "s1", "to": "d1", "tcp": "$cc"}]}, "$cc is no factor"),
         ({"factors": {"cc": ["reno"]}}, "the factor changes nothing"),
         ({"template": {"dumbbell": {"rtt": "10 ms", "loss": "200 %"}}}, "more than 100 %"),
-        ({"template": {"dumbbell": {"rtt": "10 ms", "buffer": "1 BDP", "queue": "red"}}}, "exclude"),
+        (
+            {"template": {"dumbbell": {"rtt": "1 s", "netem": {"limit": "1 BDP"}, "queue": "red"}}},
+            "exclude",
+        ),
     ],
 )
 def test_wrong(change: dict[str, Any], message: str) -> None:
