@@ -17,6 +17,7 @@ from dumbbell.playground.presets import presets
 from tests.helpers import ROOT
 from tests.trials.draw import text
 from tests.trials.experiments import experiment
+from tests.write_playground_page import PAGE, renewed
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 #: Examples that need what the playground does not take.
@@ -141,3 +142,8 @@ def test_wrong(change: dict[str, Any], message: str) -> None:
     scenario, refusal = _core.expand(json.dumps({**file, **change}), {})
     assert scenario == ""
     assert message in refusal
+
+
+def test_documented_refusals() -> None:
+    written = PAGE.read_text(encoding="utf-8")
+    assert renewed(written) == written
