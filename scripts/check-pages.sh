@@ -32,4 +32,12 @@ whole="$tools/animation.js"
 ) | sed '/^\/\/ @ts-check$/d' > "$whole"
 printf 'export {};\n' >> "$whole"
 check --module es2022 --moduleDetection auto "$whole"
+whole="$tools/playground.js"
+(
+    echo 'const DumbbellEditor = /** @type {any} */ (globalThis).DumbbellEditor;'
+    cat "$face"/{elements,words,colours,chart,keys}.js
+    cd dumbbell/playground/scripts && cat simulator.js results.js figures.js saving.js main.js
+) | sed '/^\/\/ @ts-check$/d' > "$whole"
+printf 'export {};\n' >> "$whole"
+check --module es2022 --moduleDetection auto "$whole"
 check dumbbell/face/theme.js
