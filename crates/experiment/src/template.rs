@@ -100,8 +100,8 @@ fn dumbbell(node: &Node<'_>) -> Result<Topology> {
     let least = rtts.iter().copied().min().unwrap_or(0);
     let bottleneck = shaped(&Both::read(&fields)?.directions(), split(least));
     let access = access(&fields)?;
-    let mut out = Topology::default();
-    out.routers = ["r1", "r2"].map(|name| (name.to_owned(), Router::default())).to_vec();
+    let routers = ["r1", "r2"].map(|name| (name.to_owned(), Router::default())).to_vec();
+    let mut out = Topology { routers, ..Topology::default() };
     for i in 1..=pairs {
         let source = format!("s{i}");
         out.link(&source, "r1", access.clone(), &node.at);
@@ -169,8 +169,8 @@ fn parallel_paths(node: &Node<'_>) -> Result<Topology> {
     let router = Router { spray: Some(sprays), ..Router::default() };
     let shared = Both::read(&fields)?.directions();
     let access = access(&fields)?;
-    let mut out = Topology::default();
-    out.routers = ["r1", "r2"].map(|name| (name.to_owned(), router.clone())).to_vec();
+    let routers = ["r1", "r2"].map(|name| (name.to_owned(), router.clone())).to_vec();
+    let mut out = Topology { routers, ..Topology::default() };
     let sources: Vec<_> = (1..=sources).map(|i| format!("s{i}")).collect();
     let sinks: Vec<_> = (1..=sinks).map(|i| format!("d{i}")).collect();
     for name in &sources {
@@ -205,8 +205,8 @@ fn parking_lot(node: &Node<'_>) -> Result<Topology> {
     let [there, back] = split(time(&fields.need("rtt")?)?);
     let pipes = Both::read(&fields)?.directions();
     let access = access(&fields)?;
-    let mut out = Topology::default();
-    out.routers = (1..=hops + 1).map(|i| (format!("r{i}"), Router::default())).collect();
+    let routers: Vec<_> = (1..=hops + 1).map(|i| (format!("r{i}"), Router::default())).collect();
+    let mut out = Topology { routers, ..Topology::default() };
     let part = |total: u64, i: u64| {
         let upto = |i: u64| u128::from(total) * u128::from(i) / u128::from(hops);
         (upto(i) - upto(i - 1)) as u64

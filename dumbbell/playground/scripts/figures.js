@@ -39,7 +39,7 @@ function described(answer, flows, pipes) {
       const bytes = one.rows?.of("delivered_bytes") ?? [];
       // Over about a hundredth of the run: single samples hold few packets.
       const step = Math.max(1, Math.round(times.length / 100));
-      const values = bytes.map((now, i) => {
+      const values = bytes.map((/** @type {number | null} */ now, /** @type {number} */ i) => {
         const before = bytes[i - step];
         if (i < step || now === null || before === null || before === undefined) return null;
         return ((now - before) * 8e-6) / (times[i] - times[i - step]);
