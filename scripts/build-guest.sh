@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds the guest's program (crates/guest), static, into the Python package. First argument: another
-# target of Rust than the host's; of musl, the linker of Rust itself links.
+# target of Rust than the host's; Debian's cross compiler links it, with its static glibc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-target="${1:-$(rustc -vV | sed -n 's/^host: //p')}"
+host="$(rustc -vV | sed -n 's/^host: //p')"
+target="${1:-$host}"
 folder="${CARGO_TARGET_DIR:-target}"
-if [[ "$target" == *-musl ]]; then
-    linker="CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<< "$target")_LINKER"
-    export "$linker=rust-lld"
+if [ "$target" != "$host" ]; then
+    export "CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<< "$target")_LINKER=${target/-unknown/}-gcc"
 fi
 # With --target, build scripts and procedural macros stay dynamic.
 RUSTFLAGS="-C target-feature=+crt-static" \

@@ -12,20 +12,20 @@ bin="$(cd "${2:?usage: build-wheel.sh ARCHITECTURE VENV}/bin" && pwd)"
 zig=0.17.1 auditwheel=6.8.2 glibc=2_17
 host="$(uname -m)"
 rust="$arch-unknown-linux-gnu"
-[ "$arch" = "$host" ] && guest="$rust" || guest="$arch-unknown-linux-musl"
 
-for target in "$rust" "$guest"; do
-    if [ ! -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ]; then
-        echo "wheel: Rust's standard library for $target is missing; install it with:" >&2
-        echo "wheel:   rustup target add $target" >&2
-        exit 2
-    fi
-done
+if [ ! -d "$(rustc --print sysroot)/lib/rustlib/$rust/lib" ]; then
+    echo "wheel: Rust's standard library for $rust is missing: rustup target add $rust" >&2
+    exit 2
+fi
+if [ "$arch" != "$host" ] && ! command -v "$arch-linux-gnu-gcc" > /dev/null; then
+    echo "wheel: $arch-linux-gnu-gcc is missing; Debian has it: apt-get install gcc-$arch-linux-gnu" >&2
+    exit 2
+fi
 "$bin/python" -m pip install --quiet --disable-pip-version-check \
     "ziglang==$zig" "auditwheel==$auditwheel"
 
 dist="$PWD/dist"
-if [ "$guest" != "$rust" ]; then
+if [ "$arch" != "$host" ]; then
     # The package holds one guest's program, that of the host: another one is put into a copy.
     export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
     copy="$(mktemp -d)"
@@ -33,7 +33,7 @@ if [ "$guest" != "$rust" ]; then
     git ls-files -z | tar --create --null --files-from - | tar --extract --directory "$copy"
     cd "$copy"
 fi
-scripts/build-guest.sh "$guest"
+scripts/build-guest.sh "$rust"
 PATH="$bin:$PATH" "$bin/maturin" build --release --quiet --zig --target "$rust" \
     --compatibility "manylinux_$glibc" --interpreter "$bin/python" --out "$dist"
 wheel="$(ls -t "$dist"/dumbbell_lab-*_"$arch".whl | head -n 1)"
