@@ -23,6 +23,7 @@ check() {
 # A page's scripts are one module, behind those that all have: checked together.
 face=dumbbell/face/scripts
 check "$face"/*.js dumbbell/capture/scripts/*.js
+check "$face"/*.js dumbbell/explore/scripts/*.js
 # Top-level await needs a module, marked by an export.
 whole="$tools/animation.js"
 (

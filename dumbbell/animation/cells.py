@@ -67,7 +67,7 @@ def cell_animations(store: Path, cells: Sequence[str], err: Console) -> list[Run
     for text, levels in wanted.items():
         if not any(fits(one, levels) for one in chosen):
             raise DumbbellError(f"--animate {text}: no run of it is finished yet", code=Code.NO_RUN)
-    return [_animation(record, one, results, err) for one in chosen]
+    return [run_animation(record, one, results, err) for one in chosen]
 
 
 def _wanted(record: Record, cells: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -84,7 +84,18 @@ def _wanted(record: Record, cells: Iterable[str]) -> dict[str, dict[str, str]]:
     return wanted
 
 
-def _animation(record: Record, planned: Planned, results: Results, err: Console) -> RunAnimation:
+def run_animation(record: Record, planned: Planned, results: Results, err: Console) -> RunAnimation:
+    """Animation of a run, which is made again.
+
+    Args:
+        record: Experiment of the run.
+        planned: The run.
+        results: Tables that hold it.
+        err: Console for progress.
+
+    Raises:
+        DumbbellError: The run cannot be made again.
+    """
     own = pl.col("run") == planned.run
     for name, level in planned.levels.items():  # cells with one scenario share a run
         own &= pl.col(name) == level

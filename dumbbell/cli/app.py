@@ -20,6 +20,7 @@ from dumbbell.cli.compare import compare
 from dumbbell.cli.contrast import contrast
 from dumbbell.cli.doctor import doctor
 from dumbbell.cli.explain import explain
+from dumbbell.cli.explore import explore
 from dumbbell.cli.figure import figure
 from dumbbell.cli.help import help
 from dumbbell.cli.init import init
@@ -50,6 +51,7 @@ app.command()(run)
 app.command()(search)
 app.command()(show)
 app.command()(explain)
+app.command()(explore)
 app.command()(compare)
 app.command()(contrast)
 app.command(cls=CaptureCommand)(capture)

@@ -70,7 +70,11 @@ def explain_stored(
             happened to the flow near the time.
         StoreError: The store cannot be read.
     """
-    run = choose_run(store, cell, repeat)
+    return explain_run(choose_run(store, cell, repeat), flow, at, err)
+
+
+def explain_run(run: ChosenRun, flow: str, at: str, err: Console) -> Explained:
+    """Explains what happened to a flow of a chosen run near a time, see :func:`explain_stored`."""
     row = run.results.runs.row(0, named=True)
     scenario = read_scenario(row["scenario"])
     at_ns = _time(at, scenario["duration_ns"])

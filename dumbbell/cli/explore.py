@@ -1,0 +1,35 @@
+"""Verb `explore`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.guard import guarded
+from dumbbell.cli.options import DEFAULT_STORE, StoreArgument
+from dumbbell.console import print_text, say
+
+
+def explore(
+    store: StoreArgument = DEFAULT_STORE,
+    *,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1 [default: a free one].")
+    ] = 0,
+    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
+) -> None:
+    """Look around in a store with the browser: filter, compare, zoom, ask why, edit, run."""
+    with guarded():
+        from dumbbell.explore.needs import check_installed
+
+        check_installed()
+        from dumbbell.explore.server import serve
+
+        def ready(address: str) -> None:
+            print_text(f"{address}\n")
+            say("The address is a secret: whoever has it sees this store. Ctrl-C ends.")
+            if open_:
+                typer.launch(address)
+
+        serve(store, port, ready)
