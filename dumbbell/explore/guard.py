@@ -7,6 +7,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -29,10 +30,6 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-
-
-class _TooLargeError(Exception):
-    """Body above the limit."""
 
 
 class Guard:
@@ -58,12 +55,9 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        answered = False
 
         async def with_headers(message: Message) -> None:
-            nonlocal answered
             if message["type"] == "http.response.start":
-                answered = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
@@ -73,11 +67,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, with_headers)
             return
-        try:
-            await self._app(scope, _bounded(receive), with_headers)
-        except _TooLargeError:
-            if not answered:
-                await _refused(413, _TOO_LARGE)(scope, receive, with_headers)
+        await self._app(scope, _bounded(receive), with_headers)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         """Answer to a request that is not passed on."""
@@ -163,7 +153,7 @@ def _bounded(receive: Receive) -> Receive:
         message = await receive()
         seen += len(message.get("body", b""))
         if seen > BODY_BYTES:
-            raise _TooLargeError
+            raise HTTPException(413, _TOO_LARGE)
         return message
 
     return limited

@@ -209,12 +209,12 @@ class Explorer:
             drawn = self._study_or_error().figure(asked["name"])
             stem = f"figure-{asked['name']}"
         else:
-            kind = asked.get("kind", "goodput")
+            kind = asked.get("kind") or None
             try:
                 drawn = plot(self.source(request).results, kind)
             except (ValueError, TypeError) as error:
                 raise DumbbellError(f"this figure cannot be drawn: {error}") from None
-            stem = kind
+            stem = kind or "figure"
         return answers.figure(drawn, asked.get("format", "svg"), stem, asked.get("theme", "light"))
 
     def download(self, request: Request) -> Response:
