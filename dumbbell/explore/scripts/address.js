@@ -37,3 +37,5 @@ function change(changes, replace = false) {
 
 /** Runs that are chosen for comparison; they stay over views. @type {Map<string, string>} run → words */
 const chosenRuns = new Map();
+/** Words of runs that were looked at. @type {Map<string, string>} run → words */
+const runWords = new Map();

@@ -11,7 +11,7 @@ function compareView(shell, params) {
   const hidden = new Set((params.get("hidden") ?? "").split(",").filter(Boolean));
   const shown = runs.filter((run) => !hidden.has(run));
   const legend = element("div", { class: "chips", role: "group", "aria-label": "Runs" });
-  const words = new Map(runs.map((run) => [run, chosenRuns.get(run) ?? run.slice(0, 8)]));
+  const words = new Map(runs.map((run) => [run, chosenRuns.get(run) ?? runWords.get(run) ?? run.slice(0, 8)]));
   const numberOf = new Map(runs.map((run, number) => [run, number]));
   const drawn = linkedLines({
     experiment,
@@ -33,12 +33,12 @@ function compareView(shell, params) {
     );
   }
   drawLegend();
-  const missing = runs.filter((run) => !chosenRuns.has(run));
+  const missing = runs.filter((run) => !chosenRuns.has(run) && !runWords.has(run));
   if (missing.length) {
     void Promise.all(missing.slice(0, 64).map(async (run) => {
       const found = await ask("run-facts", { experiment, run });
       words.set(run, found.words);
-      chosenRuns.set(run, found.words);
+      runWords.set(run, found.words);
     })).then(() => {
       drawLegend();
       redrawAll();

@@ -33,7 +33,7 @@ function runView(shell, params) {
       node.replaceChildren(element("p", { class: "bad", role: "alert" }, errorWords(error)));
       return;
     }
-    chosenRuns.set(run, chosenRuns.get(run) ?? found.words);
+    runWords.set(run, found.words);
     const packets = packetsPart(experiment, run, found.tables);
     const drawn = linkedLines({
       experiment,
