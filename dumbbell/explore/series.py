@@ -138,9 +138,11 @@ class Lines:
         found: dict[str, list[Line]] = {run: [] for run in runs}
         parts = frame.partition_by("run", quantity.name, maintain_order=True, as_dict=True)
         for (run, name), part in parts.items():
-            part = part.unique("time_ns", keep="last", maintain_order=True)
             times = part["time_ns"].to_numpy().astype(np.float64) * 1e-9
             values = part[quantity.column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+            last = np.append(np.diff(times) > 0, True)  # of several rows of a time, the last
+            if not last.all():
+                times, values = times[last], values[last]
             line = Line(str(run), str(name), times, quantity.made(times, values))
             # Pipes whose queue is never used, and columns that do not apply, show nothing.
             if np.isfinite(line.values).any() and (

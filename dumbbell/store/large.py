@@ -32,16 +32,17 @@ class StoredTables:
     def __init__(self, store: Path, kept: Mapping[str, Kept], design: pl.DataFrame) -> None:
         self.place = str(store)
         self._design = design
+        folder = store / "runs"
         self._files: dict[str, dict[str, Path]] = {name: {} for name in LARGE}
         for run in design["run"].unique(maintain_order=True):
             if run not in kept:
                 continue
             noted = kept[run].files
             for name in LARGE:
-                path = store / "runs" / f"{run}.{name}.parquet"
+                file = f"{run}.{name}.parquet"
                 # Older versions did not record the files of a run.
-                if path.name in noted if noted is not None else path.exists():
-                    self._files[name][run] = path
+                if file in noted if noted is not None else (folder / file).exists():
+                    self._files[name][run] = folder / file
 
     def has(self, name: str) -> bool:
         """Returns true if the table has rows. Empty tables have no files."""
