@@ -54,6 +54,12 @@ class Explorer:
         self._lines: dict[int, tuple[Source, Lines]] = {}
         self._listings: dict[int, tuple[Source, Listing]] = {}
         self._study: tuple[int, StudyView | None] | None = None
+        # While the browser starts, what it asks first is read.
+        threading.Thread(target=self._first_list, daemon=True).start()
+
+    def _first_list(self) -> None:
+        with contextlib.suppress(DumbbellError):
+            self._listing(self.shelf.experiment(None)).answer(Question())
 
     def routes(self) -> list[Route]:
         """All addresses that are answered."""
