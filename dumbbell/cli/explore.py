@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,6 +34,20 @@ def explore(
             print_text(f"{address}\n")
             say("The address is a secret: whoever has it sees this store. Ctrl-C ends.")
             if open_:
-                typer.launch(address)
+                launched.enter_context(_launched(address))
 
-        serve(store, port, ready)
+        with contextlib.ExitStack() as launched:
+            serve(store, port, ready)
+
+
+@contextlib.contextmanager
+def _launched(address: str) -> Iterator[None]:
+    """Context with the address opened in the browser.
+
+    The browser gets a file that leads there: others on this machine see the arguments of programs.
+    """
+    with tempfile.TemporaryDirectory(prefix="dumbbell-") as folder:
+        page = Path(folder) / "explorer.html"
+        page.write_text(f'<meta http-equiv="refresh" content="0; url={address}">', "utf-8")
+        typer.launch(page.as_uri())
+        yield

@@ -145,7 +145,9 @@ class Filter:
         return self._tokens[self._place]
 
     def _wrong(self) -> FilterError:
-        found = self._tokens[self._place][1] if self._place < len(self._tokens) else "its end"
+        if self._place >= len(self._tokens):
+            return FilterError(f"filter: something is missing at its end; {_HOW}")
+        found = self._tokens[self._place][1]
         return FilterError(f"filter: not understood at {shortened(found, 30)!r}; {_HOW}")
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Header that carries the token for programs.
@@ -78,7 +78,9 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin != f"http://{host}":
             return _refused(403, "The Origin of the request is another page.")
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        asked = _asked(scope)
+        # A link may lead to the page, with its token; nothing else is asked from elsewhere.
+        if asked is None and headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return _refused(403, "The request comes from another page.")
         if len(scope["raw_path"]) + len(scope["query_string"]) > TARGET_BYTES:
             return _refused(414, "The address is too long.")
@@ -100,7 +102,8 @@ class Guard:
     def _entry(self, scope: Scope) -> ASGIApp:
         """Answer to the address that was printed: a cookie, and the address without the token."""
         if scope["method"] == "GET" and self._equal(_asked(scope) or ""):
-            answer = RedirectResponse("/", 303)
+            # No redirect: where a link led here, the browser would keep back the cookie.
+            answer = HTMLResponse(_ENTRY)
             answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
             return answer
         return _refused(
@@ -111,6 +114,7 @@ class Guard:
         return hmac.compare_digest(given.encode(), self._token.encode())
 
 
+_ENTRY = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>Dumbbell</title>'
 _TOO_LARGE = f"The body is larger than {BODY_BYTES} bytes."
 
 

@@ -391,4 +391,5 @@ def serve(store: Path, port: int, ready: Callable[[str], None]) -> None:
     """
     with opened(store, port) as (server, listening, address):
         ready(address)
-        server.run(sockets=[listening])
+        with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+            server.run(sockets=[listening])

@@ -17,7 +17,12 @@ function compareView(shell, params) {
     experiment,
     runs: shown.length ? shown : runs.slice(0, 1),
     quantities: quantitiesOf(params),
-    look: (line) => ({ label: `${words.get(line.run)}: ${line.name}`, ...lookOf(numberOf.get(line.run) ?? 0) }),
+    // A run has a colour; its flows differ by dashes.
+    look: (line, _, lines) => {
+      const own = lines.lines.filter((one) => one.run === line.run).findIndex((one) => one.name === line.name);
+      const { stroke } = lookOf(numberOf.get(line.run) ?? 0);
+      return { label: `${words.get(line.run)}: ${line.name}`, stroke, dash: LINE_DASHES[own % LINE_DASHES.length] };
+    },
     window: windowOf(params),
     moved: (window_) => change(windowParams(window_), true),
     picked: (time, line) => go("run", { ...shell.named(experiment), run: line.run, at: String(time), flow: line.name }),

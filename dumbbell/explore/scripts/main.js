@@ -76,6 +76,7 @@ function tell(sentences) {
 
 /** Looks whether the store has changed; the picture stays when it cannot be read. */
 async function look() {
+  const begun = performance.now();
   try {
     const { params } = address();
     const found = await ask("state", params.get("experiment") ? { experiment: params.get("experiment") ?? "" } : {});
@@ -91,7 +92,8 @@ async function look() {
   } catch (error) {
     tell([errorWords(error)]);
   }
-  setTimeout(() => void look(), POLL_MS);
+  // A large store that is being written costs the server time: it is asked less often.
+  setTimeout(() => void look(), Math.max(POLL_MS, 5 * (performance.now() - begun)));
 }
 
 addEventListener("hashchange", show);

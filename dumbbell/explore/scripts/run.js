@@ -46,6 +46,7 @@ function runView(shell, params) {
         packets.show(window_);
       },
       picked: (time, line) => {
+        if (experiment === "edited") return;
         const known = found.flows.rows.map((/** @type {any[]} */ row) => row[0]);
         explain(known.includes(line.name) ? line.name : asked || known[0], time);
       },
@@ -73,7 +74,8 @@ function runView(shell, params) {
       plainTable(found.links.columns.map((/** @type {string} */ name) => name.replaceAll("_", " ")), found.links.rows.map((/** @type {any[]} */ row) => row.map(shownValue))),
     );
     await drawn.again();
-    if (asked && Number.isFinite(at)) void explainInto(panel, experiment, run, asked, at);
+    const known = found.flows.rows.map((/** @type {any[]} */ row) => row[0]);
+    if (asked && Number.isFinite(at) && experiment !== "edited") void explainInto(panel, experiment, run, known.includes(asked) ? asked : known[0], at);
     packets.show(windowOf(params));
     late = [() => void drawn.again()];
   };

@@ -35,7 +35,13 @@ async function explainInto(panel, experiment, run, flow, at) {
       animationLink(experiment, run, Math.max(0, found.links[0].time_ns / 1e9 - 0.05), flow, "Animation from here"),
     );
   } catch (error) {
-    if (panel.dataset.at === String(at)) panel.replaceChildren(element("h3", {}, "Why"), element("p", { role: "status" }, errorWords(error)));
+    if (panel.dataset.at !== String(at)) return;
+    const words = errorWords(error);
+    // The message for the terminal names the option that asks for the nearest incident.
+    const near = /; the nearest incident is at ([0-9.]+) s: --at/.exec(words);
+    const [told, time] = near ? [`${words.slice(words.indexOf(": ") + 2, near.index)}.`, Number(near[1])] : [words, NaN];
+    const button = element("button", { type: "button", class: "button", onclick: () => void explainInto(panel, experiment, run, flow, time) }, `Explain the nearest incident, at ${near?.[1]} s`);
+    panel.replaceChildren(element("h3", {}, "Why"), element("p", { role: "status" }, told), ...(near ? [button] : []));
   }
 }
 
