@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from dumbbell.store import Store
 from dumbbell.store.index import Damage, Kept
 from dumbbell.store.lack import lack_of
 from dumbbell.store.large import StoredTables
+from dumbbell.store.place import MARK
 from dumbbell.store.records import Planned, Record, index, placed
-from dumbbell.store.tables import SMALL, empty, frames_of
+from dumbbell.store.tables import SMALL, as_now, empty, frames_of
 
 #: Shortest time between two looks at the files, s.
 _PAUSE_S = 0.4
@@ -168,7 +170,7 @@ def _read(store: Store, record: Record) -> StoredExperiment:
         damages += [Damage(path, what, (run,)) for path, what in wrong if run not in kept]
     missing = wanted - set(kept)
     damages += store.index.unread(missing) if missing else []
-    parts = store.index.small(kept)
+    parts = _small(store, kept)
     entries = [one.entry for one in kept.values() if one.entry is not None]
     for name, frame in frames_of(entries).items():
         parts.setdefault(name, []).append(frame)
@@ -183,9 +185,29 @@ def _read(store: Store, record: Record) -> StoredExperiment:
     return StoredExperiment(record, store, results, store.sentences([lack]))
 
 
+def _small(store: Store, kept: Mapping[str, Kept]) -> dict[str, list[pl.DataFrame]]:
+    """Small tables of runs in segments, whole files of a table at once where all runs are meant."""
+    of_runs = [one.segment for one in kept.values() if one.segment is not None]
+    segments = list({one.path: one for one in of_runs}.values())
+    if sum(len(one.runs) for one in segments) != len(of_runs):
+        return store.index.small(kept)
+    paths: dict[str, list[Path]] = {}
+    for segment in segments:
+        for name in segment.tables:
+            paths.setdefault(name, []).append(segment.table(name))
+    try:
+        return {
+            name: [as_now(name, pl.read_parquet(some, glob=False))] for name, some in paths.items()
+        }
+    except (pl.exceptions.PolarsError, OSError):  # of versions with other columns
+        return store.index.small(kept)
+
+
 def _fingerprint(place: Path) -> object:
     """Names, lengths and times of the files by which a change is seen."""
     found: list[tuple[str, int, int]] = []
+    with contextlib.suppress(OSError):
+        found.append((MARK, 0, (place / MARK).stat().st_mtime_ns))
     for folder in _FOLDERS:
         try:
             with os.scandir(place / folder) as entries:

@@ -288,6 +288,18 @@ def test_damage_is_said_and_the_rest_shown(tmp_path: Path) -> None:
         assert "damaged and not shown" in notes[0]
 
 
+def test_a_store_of_a_newer_version_leaves_the_last_picture(tmp_path: Path) -> None:
+    store = small_store(tmp_path)
+    shelf = Shelf(store)
+    (store / "store.json").write_text('{"format": 99}', encoding="utf-8")
+    shelf.refresh(at_once=True)
+    assert "written by a newer Dumbbell" in shelf.banner[0] and "last picture" in shelf.banner[0]
+    assert shelf.experiment(None).results.runs.height == 8
+    (store / "store.json").write_text('{"format": 1}', encoding="utf-8")
+    shelf.refresh(at_once=True)
+    assert shelf.banner == []
+
+
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     with pytest.raises(dumbbell.DumbbellError, match="not a store"):
         Shelf(tmp_path)
