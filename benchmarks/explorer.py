@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 import dumbbell
-from dumbbell.explore.server import opened
+from dumbbell.explore.serving import opened
 from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store import Store
 from dumbbell.store.records import Planned

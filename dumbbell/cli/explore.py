@@ -28,7 +28,7 @@ def explore(
         from dumbbell.explore.needs import check_installed
 
         check_installed()
-        from dumbbell.explore.server import serve
+        from dumbbell.explore.serving import serve
 
         def ready(address: str) -> None:
             print_text(f"{address}\n")

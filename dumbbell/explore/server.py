@@ -1,28 +1,22 @@
-"""The server: routes of the explorer, on the loopback address alone."""
+"""Routes of the explorer."""
 
 from __future__ import annotations
 
 import contextlib
-import secrets
-import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import orjson
-import uvicorn
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from dumbbell.errors import DumbbellError, StoreError
 from dumbbell.explore import again, answers, packet_view, run_view
 from dumbbell.explore.editing import KEY, Editing, OutdatedError
-from dumbbell.explore.guard import Guard
 from dumbbell.explore.listing import Listing, Question
 from dumbbell.explore.page import files, page
 from dumbbell.explore.series import MOST_RUNS, Lines, packed, quantity_named
@@ -337,59 +331,3 @@ def _page(request: Request) -> Response:
 def _file(request: Request) -> Response:
     kind, text = files()[request.url.path]
     return Response(text, media_type=kind)
-
-
-def application(store: Path, token: str, port: int) -> ASGIApp:
-    """The guarded application.
-
-    Args:
-        store: Folder of the store.
-        token: Secret that requests carry.
-        port: Port on which it is served.
-    """
-    return Guard(Starlette(routes=Explorer(store).routes()), token, port)
-
-
-@contextlib.contextmanager
-def opened(store: Path, port: int) -> Iterator[tuple[uvicorn.Server, socket.socket, str]]:
-    """Context with a server that does not run yet, its socket, and the address to open.
-
-    Args:
-        store: Folder of the store.
-        port: Port on the loopback address; 0: a free one.
-
-    Raises:
-        DumbbellError: The port cannot be used.
-        StoreError: The store cannot be read.
-    """
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind(("127.0.0.1", port))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise DumbbellError(f"--port {port}: cannot be used: {reason}") from None
-        own = listening.getsockname()[1]
-        token = secrets.token_urlsafe(32)
-        config = uvicorn.Config(
-            application(store, token, own),
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            lifespan="off",
-            timeout_graceful_shutdown=1,
-        )
-        listening.listen(128)
-        yield uvicorn.Server(config), listening, f"http://127.0.0.1:{own}/?token={token}"
-
-
-def serve(store: Path, port: int, ready: Callable[[str], None]) -> None:
-    """Serves a store until it is stopped. `ready` is called with the address.
-
-    Other arguments and errors: those of `opened`.
-    """
-    with opened(store, port) as (server, listening, address):
-        ready(address)
-        with contextlib.suppress(KeyboardInterrupt):  # the way to end it
-            server.run(sockets=[listening])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from dumbbell.explore.server import opened
+from dumbbell.explore.serving import opened
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 
 from dumbbell.errors import DumbbellError
 from dumbbell.explore import needs
-from dumbbell.explore.server import opened
+from dumbbell.explore.serving import opened
 from tests.explore.stores import small_store
 
 
