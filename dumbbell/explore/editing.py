@@ -20,6 +20,7 @@ from dumbbell.execution.budget import check, estimated_s
 from dumbbell.experiment import Experiment
 from dumbbell.experiment.load import canonical, load_text
 from dumbbell.experiment.load import explain as explain_refusal
+from dumbbell.experiment.source import Node, parse
 from dumbbell.explore.series import Lines
 from dumbbell.results import Results
 from dumbbell.runs import Run, run_id
@@ -36,8 +37,8 @@ MOST_CELLS, MOST_S = 32, 20.0
 #: Memory of a run as estimated, and rows over time of each.
 _MOST_MEMORY = 1e9
 _ROWS = 4000
-_FILES = re.compile(r"^\s*(?:-\s*)?[\"']?(?:file|trace|rates|programs)[\"']?\s*:", re.MULTILINE)
-_IN_FLOW = re.compile(r"[{,]\s*[\"']?(?:file|trace|rates|programs)[\"']?\s*:")
+#: Fields that read files, or run programs.
+_OUTSIDE = frozenset({"file", "trace", "rates", "programs"})
 _MOST_SENTENCES = 4
 
 
@@ -155,11 +156,7 @@ class Editing:
 
 def _read(text: str) -> Experiment:
     """Experiment of a text that names no files and is cheap to run. Raises `ExperimentError`."""
-    found = _FILES.search(text) or _IN_FLOW.search(text)
-    if found is not None:
-        line = text.count("\n", 0, found.end()) + 1
-        message = "files and programs are not used here: `dumbbell run` reads and runs them"
-        raise ExperimentError(message, file=NAME, line=line)
+    _refuse_outside(parse(text, NAME))
     experiment = load_text(text, Path(NAME), repeats=1)
     count = len(experiment.cells)
     if count > MOST_CELLS:
@@ -181,6 +178,22 @@ def _read(text: str) -> Experiment:
             file=NAME,
         )
     return experiment
+
+
+def _refuse_outside(root: Node) -> None:
+    """Raises `ExperimentError` for a field that reads files or runs programs."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node.value, list):
+            waiting += node.value
+        elif isinstance(node.value, dict):
+            for name in node.value:
+                if not _OUTSIDE.isdisjoint(re.split(r"\W+", name)):  # also in paths of fields
+                    message = "files and programs are not used here: `dumbbell run` takes them"
+                    line = node.key_lines.get(name)
+                    raise ExperimentError(message, file=NAME, line=line, field=name)
+            waiting += node.value.values()
 
 
 def _watched(text: str) -> str:

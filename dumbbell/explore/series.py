@@ -108,10 +108,14 @@ class Line:
 
 
 class Lines:
-    """Lines of an experiment, kept in memory as long as there is room."""
+    """Lines of an experiment, kept in memory as long as there is room.
+
+    Attributes:
+        source: The experiment.
+    """
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        self.source = source
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], list[Line]] = OrderedDict()
         self._bytes = 0
@@ -134,7 +138,7 @@ class Lines:
 
     def _read(self, runs: Sequence[str], quantity: Quantity) -> dict[str, list[Line]]:
         columns = ["time_ns", quantity.name, quantity.column]
-        frame = self._source.rows(quantity.table, runs, columns)
+        frame = self.source.rows(quantity.table, runs, columns)
         found: dict[str, list[Line]] = {run: [] for run in runs}
         parts = frame.partition_by("run", quantity.name, maintain_order=True, as_dict=True)
         for (run, name), part in parts.items():

@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import orjson
 from starlette.concurrency import run_in_threadpool
@@ -25,6 +24,8 @@ from dumbbell.explore.sources import Source, known_runs
 from dumbbell.explore.study_view import StudyView, study_view
 from dumbbell.figures import Figure, plot
 
+#: Lists that stay in memory.
+_MOST_LISTINGS = 8
 #: Endpoint: turns a request into an answer, in a thread.
 _Answer = Callable[[Request], Response]
 #: Policy of an animation: a page of its own, which cannot ask this server anything.
@@ -45,7 +46,7 @@ class Explorer:
         self.shelf = Shelf(store)
         self.editing = Editing()
         self._lock = threading.Lock()
-        self._lines: dict[int, tuple[Source, Lines]] = {}
+        self._lines: dict[str, Lines] = {}
         self._listings: dict[int, tuple[Source, Listing]] = {}
         self._study: tuple[int, StudyView | None] | None = None
         # While the browser starts, what it asks first is read.
@@ -95,12 +96,22 @@ class Explorer:
         return found
 
     def _lines_of(self, source: Source) -> Lines:
-        found: Lines = _kept(self._lock, self._lines, source, Lines)
-        return found
+        """Lines of an experiment. Those of a run stay when its store changes: runs never do."""
+        if not isinstance(source, StoredExperiment):
+            return self.editing.lines or Lines(source)
+        with self._lock:
+            lines = self._lines.setdefault(source.record.id, Lines(source))
+            lines.source = source
+            return lines
 
     def _listing(self, source: Source) -> Listing:
-        found: Listing = _kept(self._lock, self._listings, source, Listing)
-        return found
+        """List of an experiment; of an older state of the store it is forgotten."""
+        with self._lock:
+            if id(source) not in self._listings:
+                while len(self._listings) >= _MOST_LISTINGS:
+                    self._listings.pop(next(iter(self._listings)))
+                self._listings[id(source)] = (source, Listing(source))
+            return self._listings[id(source)][1]
 
     # Answers
 
@@ -263,16 +274,6 @@ class Explorer:
         if found is None:
             raise DumbbellError("the experiments of this store belong to no study")
         return found
-
-
-def _kept(lock: Any, kept: dict[int, tuple[Source, Any]], source: Source, make: Any) -> Any:
-    """What was made of an experiment; of an older state of the store it is forgotten."""
-    with lock:
-        if id(source) not in kept:
-            while len(kept) >= 8:
-                kept.pop(next(iter(kept)))
-            kept[id(source)] = (source, make(source))
-        return kept[id(source)][1]
 
 
 def _question(request: Request) -> Question:

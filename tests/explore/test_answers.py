@@ -196,6 +196,7 @@ def test_an_edited_experiment_is_run(explorer: Running) -> None:
         ("duration: 3 s", "duration: 3000 s", None, "more than the 20 s"),
         ("repeats: 2", "repeats: 2\nprograms: {}", 16, "files and programs are not used"),
         ("rate: 10 Mbit/s", "trace: {file: /etc/passwd}", 4, "files and programs"),
+        ("rate: 10 Mbit/s", '"tra\\x63e": {"f\\x69le": /etc/passwd}', 4, "files and programs"),
         ("rtt: [10 ms, 50 ms]", f"rtt: [{', '.join(f'{n} ms' for n in range(1, 31))}]", None,
          "60 cells; at most 32"),
     ],
