@@ -19,8 +19,8 @@ def explore(
     store: StoreArgument = DEFAULT_STORE,
     *,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1 [default: a free one].")
-    ] = 0,
+        int | None, typer.Option(min=0, max=65535, help="Port on 127.0.0.1 [default: a free one].")
+    ] = None,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
 ) -> None:
     """Look around in a store with the browser: filter, compare, zoom, ask why, edit, run."""
@@ -37,7 +37,7 @@ def explore(
                 launched.enter_context(_launched(address))
 
         with contextlib.ExitStack() as launched:
-            serve(store, port, ready)
+            serve(store, port or 0, ready)
 
 
 @contextlib.contextmanager

@@ -114,7 +114,10 @@ class Guard:
         return hmac.compare_digest(given.encode(), self._token.encode())
 
 
-_ENTRY = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>Dumbbell</title>'
+_ENTRY = (
+    '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>Dumbbell</title>'
+    '<link rel="icon" href="data:,">'
+)
 _TOO_LARGE = f"The body is larger than {BODY_BYTES} bytes."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 
 
@@ -12,5 +13,6 @@ def check_installed() -> None:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise DumbbellError(
-            f"the explorer needs {' and '.join(missing)}: pip install 'dumbbell[explore]'"
+            f"the explorer needs {' and '.join(missing)}: pip install 'dumbbell-lab[explore]'",
+            code=Code.NOT_INSTALLED,
         )

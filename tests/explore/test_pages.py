@@ -22,6 +22,9 @@ from tests.explore.server import Running, running
 from tests.explore.stores import EXPERIMENT, NAME
 
 pytestmark = [needs_browser, pytest.mark.slow]
+#: A busy machine is slow, not wrong.
+_PATIENCE_MS = 30_000
+expect.set_options(timeout=_PATIENCE_MS)
 
 _AXE = "axe_playwright_python/axe.min.js"
 _VIOLATIONS = """async () => (await axe.run({ resultTypes: ["violations"] })).violations
@@ -48,7 +51,7 @@ def told() -> list[str]:
 @pytest.fixture
 def page(chromium: Browser, told: list[str]) -> Iterator[Page]:
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(_PATIENCE_MS)
     made = context.new_page()
 
     def asked(request: Request) -> None:
@@ -77,7 +80,7 @@ def runs_of(explorer: Running) -> list[str]:
 
 def drawn(page: Page, more: int = 0) -> int:
     """Waits until charts were drawn more often than that. The page forbids `wait_for_function`."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + _PATIENCE_MS / 1000
     while time.monotonic() < until:
         place = page.locator(".lines")
         count = int(place.get_attribute("data-drawn") or 0) if place.count() else 0

@@ -52,5 +52,5 @@ def test_it_listens_on_the_loopback_address_alone(tmp_path: Path) -> None:
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     needs.check_installed()
     monkeypatch.setattr(needs, "find_spec", lambda name: None)
-    with pytest.raises(DumbbellError, match=r"pip install 'dumbbell\[explore\]'"):
+    with pytest.raises(DumbbellError, match=r"pip install 'dumbbell-lab\[explore\]'"):
         needs.check_installed()

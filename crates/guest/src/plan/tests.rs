@@ -145,7 +145,7 @@ fn what_is_refused_names_its_field() {
     assert_eq!(refused(&scenario), format!("nodes[{host}].tcp.search"));
     let mut scenario = two_paths();
     if let Some(tcp) = &mut scenario.nodes[host].tcp {
-        (tcp.saved_cwnd, tcp.saved_rtt) = (100, dumbbell_model::Span::from_ms(50));
+        (tcp.saved_cwnd, tcp.saved_rtt) = (100, Span::from_ms(50));
     }
     assert_eq!(refused(&scenario), format!("nodes[{host}].tcp.saved_cwnd"));
 }
