@@ -53,6 +53,7 @@ def _text(text: str, number: int) -> list[dict[str, Any]]:
     plain = _FOLD.sub("## Solution\n" if folded else "", text, count=1 if folded else 0).strip()
     if not plain:
         return []
+    plain = plain.replace("](images/", "](../images/")
     source = plain.splitlines(keepends=True)
     return [{"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": source}]
 

@@ -98,13 +98,13 @@ def main() -> None:
     for kind in kinds:
         text, options = DRAWN[kind]
         svg = found[text].plot(kind, **options).printed(_WIDE.get(kind, COLUMN_MM))
-        _write(picture(kind), svg)
+        written(picture(kind), svg)
     if not sys.argv[1:]:
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         text = re.findall(r"```yaml\n(.*?)```", readme, re.DOTALL)[0]
         at = {"rtt": "40 ms"}
         shown = _ran(text, set=at, repeats=1).plot("window", by="flow", where=at)
-        _write(PICTURES / "two-flows.svg", shown.svg())
+        written(PICTURES / "two-flows.svg", shown.svg())
 
 
 def _ran(text: str, **options: Any) -> dumbbell.Results:
@@ -114,8 +114,8 @@ def _ran(text: str, **options: Any) -> dumbbell.Results:
         return dumbbell.run(file, **options)
 
 
-def _write(file: Path, svg: str) -> None:
-    # A page may be dark.
+def written(file: Path, svg: str) -> None:
+    """Writes a picture on a light ground, since a page may be dark."""
     ground = f'><rect width="100%" height="100%" fill="{THEMES["light"].ground}"/>'
     file.write_text(svg.replace(">", ground, 1) + "\n", encoding="utf-8")
 

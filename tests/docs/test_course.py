@@ -22,6 +22,8 @@ def test_an_exercise_has_its_parts_and_a_current_notebook(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for part in ("**Question.**", "**Law.**", "**Task.**", "Solution</summary>", "```python"):
         assert part in text, part
+    assert f"](images/{page.stem}.svg)" in text
+    assert (page.parent / "images" / f"{page.stem}.svg").is_file(), "tests.write_course_pictures"
     made = notebook(page)
     assert (NOTEBOOKS / f"{page.stem}.ipynb").read_text(encoding="utf-8") == made
     code = [one for one in json.loads(made)["cells"] if one["cell_type"] == "code"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html.parser
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -29,6 +31,47 @@ def test_every_page_is_there(site: Path) -> None:
     for page in (*ROOT.glob("docs/**/*.md"), ROOT / "README.md"):
         assert (site / page.relative_to(ROOT).with_suffix(".html")).exists(), page
     assert (site / "searchindex.js").exists()
+
+
+class _Links(html.parser.HTMLParser):
+    """Links and anchors of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.anchors: set[str] = {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.anchors |= {str(found[name]) for name in ("id", "name") if found.get(name)}
+        if tag in ("a", "img"):
+            self.links |= {str(found[name]) for name in ("href", "src") if found.get(name)}
+
+
+def test_every_link_leads_to_a_page_and_an_anchor(site: Path) -> None:
+    generated = ("genindex.html", "search.html")
+    pages = {
+        page.resolve(): _Links(page.read_text(encoding="utf-8"))
+        for page in site.rglob("*.html")
+        if page.name not in generated
+    }
+    broken = []
+    for page, found in pages.items():
+        for link in sorted(found.links):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                # Pages elsewhere are not asked for; only the form of their address is checked.
+                good = bool(parts.netloc) if parts.scheme.startswith("http") else True
+            else:
+                path, anchor = unquote(parts.path), unquote(parts.fragment)
+                target = (page.parent / path).resolve() if path else page
+                good = target.is_file()
+                if good and target in pages:
+                    good = anchor in pages[target].anchors
+            if not good:
+                broken.append(f"{page.relative_to(site.resolve())}: {link}")
+    assert broken == []
 
 
 @pytest.mark.browser
