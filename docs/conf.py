@@ -4,10 +4,6 @@ The root of the repository is the source folder, so that relative links between 
 README are the same on the site and in the repository.
 """
 
-from pathlib import Path
-
-from sphinx.application import Sphinx
-
 project = "Dumbbell"
 author = "The Dumbbell authors"
 root_doc = "docs/index"
@@ -37,18 +33,3 @@ html_theme_options = {"navigation_with_keys": True}
 highlight_language = "none"
 suppress_warnings = ["misc.highlighting_failure"]
 nitpicky = True
-
-
-def _drop_empty_patterns(app: Sphinx, name: str, source: list[str]) -> None:
-    """Leaves out patterns of the navigation that match no page: Sphinx warns of them."""
-    folder = Path(app.srcdir) / "docs"
-    if name == root_doc:
-        lines = source[0].split("\n")
-        source[0] = "\n".join(
-            line for line in lines if not line.endswith("*") or any(folder.glob(f"{line}.md"))
-        )
-
-
-def setup(app: Sphinx) -> None:
-    """Registers the step of a build that is our own."""
-    app.connect("source-read", _drop_empty_patterns)
