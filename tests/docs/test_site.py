@@ -94,5 +94,5 @@ def test_pages_in_a_browser(site: Path, width: int) -> None:
             assert bad == [], name
         page.goto((site / "search.html").as_uri() + "?q=CoDel")
         page.wait_for_selector("#search-results li a")
-        assert "disciplines" in page.inner_text("#search-results").lower()
+        assert "codel" in page.inner_text("#search-results").lower()
         browser.close()
