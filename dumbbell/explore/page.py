@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from dumbbell.experiment.schema import json_schema
 from dumbbell.explore.listing import DEFAULT_METRICS, metric_choices
 from dumbbell.explore.series import QUANTITIES
 from dumbbell.face.markup import tag
@@ -13,6 +14,7 @@ from dumbbell.face.page import (
     application_style,
     base_style,
     chart_library,
+    editor_library,
     frame,
     json_data,
     program,
@@ -58,6 +60,7 @@ def page() -> str:
         application_data(),
         json_data("facts", json_text(facts)),
         tag("script", src="/charts.js"),
+        tag("script", src="/editor.js"),
         tag("script", type="module", src="/theme.js"),
         tag("script", type="module", src="/explorer.js"),
     ]
@@ -72,6 +75,8 @@ def files() -> dict[str, tuple[str, str]]:
     return {
         "/style.css": ("text/css", base_style() + application_style(package)),
         "/charts.js": (script, chart_library()),
+        "/editor.js": (script, editor_library()),
+        "/schema.json": ("application/json", json_text(json_schema())),
         "/theme.js": (script, theme_program()),
         "/explorer.js": (script, program(package, SCRIPTS)),
     }

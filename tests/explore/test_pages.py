@@ -266,17 +266,26 @@ def test_an_experiment_is_edited(page: Page, explorer: Running) -> None:
     opened(page, explorer, "edit")
     page.wait_for_selector(".picture[data-stamp]")
     field = page.get_by_label("Experiment file")
-    field.fill(EXPERIMENT.replace("tcp: bbr", "tcp: brb"))
+
+    def typed(text: str) -> None:
+        field.click()
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(text)
+
+    typed(EXPERIMENT.replace("tcp: bbr", "tcp: brb"))
     expect(page.locator("#editor-error")).to_contain_text("did you mean bbr?")
-    expect(page.locator(".numbers .wrong")).to_have_text("7")
+    expect(page.locator(".cm-line .cm-lintRange-error")).to_contain_text("tcp: brb")
     assert page.locator(".picture canvas").count() > 0  # the last good picture stays
-    field.fill(EXPERIMENT.replace("cc: [reno, cubic]", "cc: [vegas]"))
+    typed(EXPERIMENT.replace("cc: [reno, cubic]", "cc: [vegas]"))
     expect(page.locator(".picture .legend")).to_contain_text("vegas")
     expect(page.locator("#editor-error")).to_be_empty()
     expect(page.get_by_text("2 cells,")).to_be_visible()
-    field.fill(EXPERIMENT.replace("cc: [reno, cubic]", "cc: [cubic, bbr]"))
+    typed(EXPERIMENT.replace("cc: [reno, cubic]", "cc: [cubic, bbr]"))
     field.press("Control+Enter")
     expect(page.get_by_text("4 cells,")).to_be_visible()
+    typed("dumbbell: 1\n")
+    page.keyboard.type("samp")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("sampling")
 
 
 def test_a_sweep_is_followed(page: Page, tmp_path: Path) -> None:

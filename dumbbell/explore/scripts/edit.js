@@ -22,7 +22,7 @@ function editView(shell, params) {
     edited.set(experiment, next);
     clearTimeout(typing);
     typing = setTimeout(() => void run(), TYPING_MS);
-  });
+  }, () => void run());
   async function run() {
     clearTimeout(typing);
     asking.abort();
