@@ -29,6 +29,7 @@ function makeEditor(text, changed, run) {
   host.addEventListener("keydown", (event) => event.stopPropagation());
   const schema = {};
   const editor = library.create(place, text, { schema, label: "Experiment file (YAML)", onChange: changed, keys: { "Mod-Enter": run } });
+  place.querySelector(".cm-scroller")?.setAttribute("tabindex", "0"); // It scrolls: the keyboard reaches it.
   void schemaOfFiles().then((found) => Object.assign(schema, found));
   return {
     node: element("div", {}, host, problem),
