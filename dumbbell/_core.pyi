@@ -18,6 +18,8 @@ __all__ = [
     "capture_sightings",
     "catalogue",
     "engine_version",
+    "expand",
+    "playground_fields",
     "profiles",
     "run",
     "survey",
