@@ -44,7 +44,7 @@ class Machine:
     def run(self, command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         """Types a command into a shell. Standard input is none."""
         return subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", command],
+            ["bash", "-euc", command],
             cwd=folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,

@@ -199,7 +199,7 @@ def test_output_of_a_query(synthetic: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_without_duckdb(synthetic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(DumbbellError, match=r"pip install 'dumbbell\[query\]'"):
+    with pytest.raises(DumbbellError, match=r"pip install 'dumbbell-lab\[query\]'"):
         query(synthetic, "select 1")
 
 

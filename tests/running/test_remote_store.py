@@ -394,10 +394,11 @@ def test_a_place_with_other_things_is_refused(machine: Machine) -> None:
 
 def test_the_packages_that_a_url_needs(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(StoreError, match=r"^s3://b/p: .*s3fs.*pip install 'dumbbell\[remote\]'"):
+    wanted = r"^s3://b/p: .*s3fs.*pip install 'dumbbell-lab\[remote\]'"
+    with pytest.raises(StoreError, match=wanted):
         dumbbell.load_results("s3://b/p")
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    with pytest.raises(StoreError, match=r"needs fsspec: pip install 'dumbbell\[remote\]'"):
+    with pytest.raises(StoreError, match=r"needs fsspec: pip install 'dumbbell-lab\[remote\]'"):
         dumbbell.load_results("memory://lab/other")
 
 
