@@ -30,7 +30,7 @@ GROUP = Group(
             Code.UNIT_UNKNOWN,
             "unknown unit",
             "The unit is spelled otherwise, or measures something else. Rates are bits per second: "
-            "`MB/s` is none.",
+            "`MB/s` is not accepted.",
             "Take a unit that the message lists.",
             Sections("duration: 2 seconds", "duration: 2 s"),
             _UNITS,
