@@ -25,7 +25,12 @@ NAMES = (
 
 
 def init(
-    file: Annotated[Path, typer.Argument(help="Experiment to write; - prints it.")] = _DEFAULT,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Experiment to write; - prints it [default: experiment.yaml, or EXAMPLE.yaml].",
+        ),
+    ] = None,
     template: Annotated[
         str | None,
         typer.Option(
@@ -44,10 +49,11 @@ def init(
     with guarded():
         from dumbbell.starter import read, starter_named
 
-        _refuse_existing(file, force)
         if example is not None:
             _write_example(example, file, template, force)
             return
+        file = file or _DEFAULT
+        _refuse_existing(file, force)
         if template is not None:
             starter = starter_named(template)
             answers = starter.defaults
@@ -73,13 +79,15 @@ def init(
         say(f"Next: dumbbell run {shlex.quote(str(file))}")
 
 
-def _write_example(name: str, file: Path, template: str | None, force: bool) -> None:
+def _write_example(name: str, file: Path | None, template: str | None, force: bool) -> None:
     """Writes an example, and beside it the files that it reads."""
     from dumbbell.starter.examples import example_named
 
     if template is not None:
         raise DumbbellError("--template and --example exclude each other", code=Code.EXCLUSIVE)
     text, others = example_named(name)
+    file = file or Path(f"{name}.yaml")
+    _refuse_existing(file, force)
     if str(file) == PRINTED:
         print_text(text)
         return

@@ -75,6 +75,12 @@ def test_every_example_is_written_with_what_it_reads(name: str, tmp_path: Path) 
     assert load(file).cells
 
 
+def test_an_example_has_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call("init", "--example", "two-flows").exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["two-flows.yaml"]
+
+
 def test_examples_that_cannot_be_written(tmp_path: Path) -> None:
     unknown = call("init", tmp_path / "a.yaml", "--example", "two-flow")
     assert unknown.exit_code == 2
