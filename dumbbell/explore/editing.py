@@ -68,7 +68,7 @@ class EditedExperiment:
 
 
 class Editing:
-    """What is edited: one run at a time, and a new text cancels the one before.
+    """Edited experiments: one run at a time; a new text cancels the run of the one before.
 
     Attributes:
         shown: The experiment that was run last; None: none yet.

@@ -30,7 +30,7 @@ _TEXTS = ("run", "engine")
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of the list.
+    """Request for the list.
 
     Attributes:
         by: `runs` or `cells`.

@@ -32,7 +32,7 @@ _PACKETS = ("packets", "hops", "drops")
 
 
 def run_facts(source: Source, run: str) -> dict[str, Any]:
-    """What the view of a run shows without its charts.
+    """View of a run without its charts.
 
     Raises `DumbbellError` for an unknown run, `StoreError` if its files are damaged.
     """

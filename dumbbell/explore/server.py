@@ -78,7 +78,7 @@ class Explorer:
             Route("/api/run", self.run, methods=["POST"]),
         ]
 
-    # What is asked
+    # Requests
 
     def source(self, request: Request) -> Source:
         """Experiment that a request names. Raises `DumbbellError` for another."""

@@ -21,7 +21,7 @@ class Source(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know, a sentence each."""
+        """Warnings for the reader, a sentence each."""
 
     @property
     def planned(self) -> Sequence[Planned]:

@@ -78,7 +78,7 @@ def application_main() -> Markup:
 
 
 def application_data() -> Markup:
-    """What the shared scripts read."""
+    """Data that the shared scripts read."""
     return json_data("face", json_text(colours()))
 
 

@@ -11,7 +11,7 @@ import contextlib
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,32 @@ def as_json(result: StudyResult | Comparison) -> dict[str, Any]:
     """A result as its `--json` has it: NaN is None."""
     found: dict[str, Any] = json.loads(json_text(result.to_json()))
     return found
+
+
+def verdict_lines(
+    ours: Sequence[Mapping[str, Any]],
+    theirs: Sequence[Mapping[str, Any]] | None,
+    number: Callable[[float | None], str],
+) -> list[str]:
+    """Table of the verdicts of both engines, with the intervals that decide.
+
+    Args:
+        ours: Claims of the simulator, as JSON.
+        theirs: Claims of the kernel; None: it was not run.
+        number: Writes a number.
+    """
+    heads = ["claim", "what", "simulator", "decided by (95 %)", "kernel"]
+    kernel = {claim["id"]: claim for claim in theirs or ()}
+    rows = []
+    for claim in ours:
+        low, high = (number(claim[one]) for one in ("low", "high"))
+        decided = f"{number(claim['measured'])} [{low}, {high}]"
+        other = kernel.get(claim["id"])
+        found = "–" if other is None else SIGNS[other["verdict"]]
+        if other is not None:
+            found += f", {number(other['measured'])}"
+        rows.append([claim["id"], claim["text"], SIGNS[claim["verdict"]], decided, found])
+    return markdown(heads, rows)
 
 
 def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from cases import CASES, Lab, Seen
 
 from dumbbell.engines.linux.kernel import kernels
-from dumbbell.studies.pages import SIGNS, Made, Runs, as_json, markdown
+from dumbbell.studies.pages import Made, Runs, as_json, markdown, verdict_lines
 from dumbbell.studies.result import StudyResult, evaluate_study
 
 PAGE = "README.md"
@@ -89,22 +89,6 @@ def _place(rows: list[Row], factor: str, level: str) -> int:
     return list(dict.fromkeys(row[factor] for row in rows)).index(level)
 
 
-def verdicts(ours: list[Row], theirs: list[Row]) -> list[str]:
-    """Verdicts of both engines, with what decides."""
-    heads = ["claim", "what", "simulator", "decided by (95 %)", "kernel"]
-    kernel = {claim["id"]: claim for claim in theirs}
-    rows = []
-    for claim in ours:
-        low, high = (number(claim[one]) for one in ("low", "high"))
-        decided = f"{number(claim['measured'])} [{low}, {high}]"
-        other = kernel.get(claim["id"])
-        found = "–" if other is None else SIGNS[other["verdict"]]
-        if other is not None:
-            found += f", {number(other['measured'])}"
-        rows.append([claim["id"], claim["text"], SIGNS[claim["verdict"]], decided, found])
-    return markdown(heads, rows)
-
-
 def cases(ours: Sequence[Seen], theirs: Sequence[Seen]) -> list[str]:
     """The cases of the draft with what is seen."""
     heads = ["case", "what", "provoked by", "simulator", "seen", "kernel", "seen"]
@@ -142,7 +126,7 @@ def tables(runs: Runs) -> Iterator[Made]:
     if not runs.allows("linux") or not {V1, V3} <= {kernel.name for kernel in kernels()}:
         return
     theirs = as_json(on_kernels(runs))
-    yield PAGE, "verdicts", verdicts(ours["claims"], theirs["claims"])
+    yield PAGE, "verdicts", verdict_lines(ours["claims"], theirs["claims"], number)
     yield PAGE, "shares", shares(ours["tables"], theirs["tables"])
     for part, factor in (("alone", "buffer"), ("loss", "loss"), ("uplink", "buffer")):
         yield PAGE, part, one_flow(ours["tables"], theirs["tables"], part, factor)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dumbbell.engines.linux.kernel import kernels
-from dumbbell.studies.pages import SIGNS, Made, Runs, as_json, markdown
+from dumbbell.studies.pages import Made, Runs, as_json, markdown, verdict_lines
 
 PAGE = "README.md"
 KERNEL = "prague"
@@ -63,22 +63,6 @@ def queues(rows: list[Row]) -> list[str]:
     )
 
 
-def verdicts(ours: list[Row], theirs: list[Row] | None) -> list[str]:
-    """Verdicts of both engines, with what decides."""
-    heads = ["claim", "what", "simulator", "decided by (95 %)", "kernel"]
-    kernel = {claim["id"]: claim for claim in theirs or ()}
-    rows = []
-    for claim in ours:
-        low, high = (number(claim[one]) for one in ("low", "high"))
-        decided = f"{number(claim['measured'])} [{low}, {high}]"
-        other = kernel.get(claim["id"])
-        found = "–" if other is None else SIGNS[other["verdict"]]
-        if other is not None:
-            found += f", {number(other['measured'])}"
-        rows.append([claim["id"], claim["text"], SIGNS[claim["verdict"]], decided, found])
-    return markdown(heads, rows)
-
-
 def tables(runs: Runs) -> Iterator[Made]:
     """The tables of the page; without the kernel of Prague, its column is empty."""
     ours = as_json(runs.study())
@@ -86,4 +70,4 @@ def tables(runs: Runs) -> Iterator[Made]:
     yield PAGE, "queues", queues(ours["tables"]["queues"])
     if runs.allows("linux") and KERNEL in {kernel.name for kernel in kernels()}:
         theirs = as_json(runs.study(engine=f"linux:{KERNEL}", parts=PARTS, repeats=2))
-        yield PAGE, "verdicts", verdicts(ours["claims"], theirs["claims"])
+        yield PAGE, "verdicts", verdict_lines(ours["claims"], theirs["claims"], number)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dumbbell.studies.pages import SIGNS, Made, Runs, as_json, markdown
+from dumbbell.studies.pages import Made, Runs, as_json, markdown, verdict_lines
 
 PAGE = "README.md"
 KERNEL_REPEATS = 5
@@ -57,22 +57,6 @@ def engines(ours: list[Row], theirs: list[Row]) -> list[str]:
     return markdown(heads, rows)
 
 
-def verdicts(ours: list[Row], theirs: list[Row] | None) -> list[str]:
-    """Verdicts of both engines, with what decides."""
-    heads = ["claim", "what", "simulator", "decided by (95 %)", "kernel"]
-    kernel = {claim["id"]: claim for claim in theirs or ()}
-    rows = []
-    for claim in ours:
-        low, high = (number(claim[one]) for one in ("low", "high"))
-        decided = f"{number(claim['measured'])} [{low}, {high}]"
-        other = kernel.get(claim["id"])
-        found = "–" if other is None else SIGNS[other["verdict"]]
-        if other is not None:
-            found += f", {number(other['measured'])}"
-        rows.append([claim["id"], claim["text"], SIGNS[claim["verdict"]], decided, found])
-    return markdown(heads, rows)
-
-
 def tables(runs: Runs) -> Iterator[Made]:
     """The tables of the page; those beside the kernel only where it may run."""
     ours = as_json(runs.study())
@@ -81,4 +65,4 @@ def tables(runs: Runs) -> Iterator[Made]:
     if runs.allows("linux"):
         theirs = as_json(runs.study(engine="linux", parts=("kernel",), repeats=KERNEL_REPEATS))
         yield PAGE, "engines", engines(ours["tables"]["kernel"], theirs["tables"]["kernel"])
-        yield PAGE, "verdicts", verdicts(ours["claims"], theirs["claims"])
+        yield PAGE, "verdicts", verdict_lines(ours["claims"], theirs["claims"], number)

@@ -44,7 +44,7 @@ class Running:
         body: bytes | None = None,
         **asked: str,
     ) -> Answer:
-        """What the server answers; by default with the token. `headers`: '' leaves one out."""
+        """Answer of the server; by default with the token. `headers`: '' leaves one out."""
         given = {
             "Host": f"127.0.0.1:{self.port}",
             "X-Dumbbell-Token": self.token,
@@ -75,7 +75,7 @@ class Running:
         return found.json()
 
     def post(self, text: str, *, run: bool = True) -> Answer:
-        """What comes of an edited experiment."""
+        """Answer to an edited experiment."""
         body = json.dumps({"text": text, "run": run}).encode()
         return self.ask("/api/run", "POST", {"Content-Type": "application/json"}, body)
 

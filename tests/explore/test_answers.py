@@ -1,4 +1,4 @@
-"""What the server answers: lists, lines, runs, packets, explanations, edited experiments."""
+"""Answers of the server: lists, lines, runs, packets, explanations, edited experiments."""
 
 from __future__ import annotations
 

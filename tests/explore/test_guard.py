@@ -1,4 +1,4 @@
-"""What the server refuses: token, Host, Origin, path, method, body."""
+"""Requests that the server refuses: token, Host, Origin, path, method, body."""
 
 from __future__ import annotations
 
