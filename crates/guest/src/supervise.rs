@@ -3,11 +3,14 @@
 //!
 //! User-Mode Linux consists of several processes; one of them, a helper for terminals, outlives the
 //! others. They form one process group. It is killed when the first process ends, or when standard
-//! input closes. The launcher holds the other end of standard input.
+//! input closes. The launcher holds the other end of standard input. The supervisor ends after the
+//! last process of the group.
 
 use crate::sys;
 use nix::sched::{sched_setaffinity, CpuSet};
+use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::{killpg, Signal};
+use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::process::CommandExt;
@@ -18,7 +21,7 @@ use std::process::{Command, ExitStatus, Stdio};
 /// the work that follows it.
 ///
 /// # Errors
-/// Fails if the command cannot be started.
+/// Fails if the command cannot be started or its processes cannot be adopted.
 pub(crate) fn supervise(words: &[String]) -> Result<ExitStatus> {
     let [cpu, program, arguments @ ..] = words else {
         return Err(Error::new(ErrorKind::InvalidInput, "supervise what, and where?"));
@@ -28,6 +31,8 @@ pub(crate) fn supervise(words: &[String]) -> Result<ExitStatus> {
         only.set(cpu)?;
         sched_setaffinity(Pid::from_raw(0), &only)?;
     }
+    // Processes whose parent has ended become children of this one, which can wait for them.
+    set_child_subreaper(true)?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).process_group(0);
     sys::with_fixed_addresses(&mut command);
@@ -48,5 +53,7 @@ pub(crate) fn supervise(words: &[String]) -> Result<ExitStatus> {
     });
     let status = child.wait();
     let _ = killpg(group, Signal::SIGKILL);
+    let any_of_the_group = Pid::from_raw(-group.as_raw());
+    while waitpid(any_of_the_group, None).is_ok() {}
     status
 }
