@@ -6,9 +6,7 @@
 //! time in 1024ths of a second. Products wrap as Linux's do. This shows only beyond about 2.4
 //! million packets, or 347 s from the plateau (16.7 million packets above it).
 
-use crate::careful_resume::CarefulResume;
-use crate::hystart_plus_plus::HystartPlusPlus;
-use crate::search::Search;
+use crate::start_up::StartUp;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::{Search as Against, TcpOptions};
 
@@ -288,17 +286,14 @@ pub struct Cubic {
     tcp_friendliness: bool,
     growth: Growth,
     hystart: Hystart,
-    /// HyStart++, which replaces HyStart.
-    plus_plus: Option<HystartPlusPlus>,
-    /// SEARCH, which replaces HyStart.
-    search: Option<Search>,
-    resume: Option<CarefulResume>,
+    start: StartUp,
 }
 
 impl Cubic {
     /// Initial state, with the switches `cubic_*` of the options.
     pub fn new(options: &TcpOptions) -> Self {
         Self {
+            // HyStart++ and SEARCH replace HyStart.
             hystart_on: options.cubic_hystart
                 && !options.hystart_plus_plus
                 && options.search == Against::Off,
@@ -306,9 +301,7 @@ impl Cubic {
             tcp_friendliness: options.cubic_tcp_friendliness,
             growth: Growth::default(),
             hystart: Hystart::default(),
-            plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new),
-            search: Search::new(options.search, options.search_rollback),
-            resume: CarefulResume::new(options),
+            start: StartUp::new(options),
         }
     }
 
@@ -316,9 +309,6 @@ impl Cubic {
         self.growth = Growth::default();
         self.hystart.found = false;
         self.hystart.start_round(conn);
-        if let Some(search) = &mut self.search {
-            search.reset();
-        }
     }
 }
 
@@ -342,7 +332,7 @@ impl CongestionControl for Cubic {
         } else {
             cwnd
         };
-        if let Some(threshold) = self.resume.as_mut().and_then(|one| one.congested(conn, window)) {
+        if let Some(threshold) = self.start.congested(conn, window) {
             return threshold;
         }
         // RFC 9438 §4.6. Linux reduces the window where the RFC reduces the flight.
@@ -350,17 +340,11 @@ impl CongestionControl for Cubic {
     }
 
     fn cong_avoid(&mut self, conn: &Conn, window: &mut Window, mut acked: u32) {
-        if !conn.cwnd_limited || self.resume.as_ref().is_some_and(CarefulResume::holds) {
+        if !conn.cwnd_limited || self.start.holds() {
             return;
         }
         if window.in_slow_start() {
-            if self.search.as_ref().is_some_and(Search::drains) {
-                return;
-            }
-            if let Some(plus_plus) = &mut self.plus_plus {
-                acked = plus_plus.growth(window, acked);
-            }
-            acked = window.slow_start(acked);
+            acked = self.start.slow_start(window, acked);
             if acked == 0 {
                 return;
             }
@@ -370,13 +354,8 @@ impl CongestionControl for Cubic {
     }
 
     fn pkts_acked(&mut self, conn: &Conn, window: &mut Window, sample: &AckSample) {
-        if let Some(resume) = &mut self.resume {
-            resume.acked(conn, window);
-            if resume.holds() {
-                return;
-            }
-        }
-        if sample.rtt_us < 0 {
+        self.start.acked(conn, window);
+        if self.start.holds() || sample.rtt_us < 0 {
             return;
         }
         if let Some(epoch_ms) = self.growth.epoch_ms {
@@ -387,34 +366,26 @@ impl CongestionControl for Cubic {
         let rtt_us = u32::try_from(sample.rtt_us).unwrap_or(u32::MAX).clamp(1, i32::MAX as u32);
         let min_delay_us = self.growth.min_delay_us.map_or(rtt_us, |least| least.min(rtt_us));
         self.growth.min_delay_us = Some(min_delay_us);
-        if let Some(plus_plus) = &mut self.plus_plus {
-            plus_plus.update(conn, window, rtt_us);
-        }
-        if let (Some(search), true) = (&mut self.search, window.in_slow_start()) {
-            search.update(conn, window, rtt_us);
-        }
+        self.start.sampled(conn, window, rtt_us);
         if self.hystart_on && !self.hystart.found && window.in_slow_start() {
             self.hystart.update(conn, window, rtt_us, min_delay_us);
         }
     }
 
     fn undo_cwnd(&mut self, conn: &Conn, window: &mut Window) -> u32 {
-        let undone = self.resume.as_ref().and_then(|resume| resume.undone(conn, window));
-        undone.unwrap_or(window.cwnd.max(conn.prior_cwnd))
+        self.start.undone(conn, window).unwrap_or(window.cwnd.max(conn.prior_cwnd))
     }
 
     fn pacing_ratio(&self) -> Option<u32> {
-        self.resume.as_ref().and_then(CarefulResume::pacing_ratio)
+        self.start.pacing_ratio()
     }
 
     fn phase(&self) -> &'static str {
-        self.resume.as_ref().map_or("", CarefulResume::phase)
+        self.start.phase()
     }
 
     fn set_state(&mut self, conn: &Conn, window: &mut Window, state: CaState) {
-        if let Some(resume) = &mut self.resume {
-            resume.state(conn, window, state);
-        }
+        self.start.state(conn, window, state);
         // RFC 9438 §4.8: a time-out clears all state, W_max included.
         if state == CaState::Loss {
             self.reset(conn);
@@ -422,9 +393,7 @@ impl CongestionControl for Cubic {
     }
 
     fn cwnd_event(&mut self, conn: &Conn, _window: &mut Window, event: CaEvent) {
-        if let (Some(search), CaEvent::CwndRestart) = (&mut self.search, event) {
-            search.reset();
-        }
+        self.start.event(event);
         if event != CaEvent::TxStart {
             return;
         }

@@ -11,6 +11,7 @@ pub mod coupled;
 pub mod hystart_plus_plus;
 pub mod minmax;
 pub mod search;
+pub mod start_up;
 
 use coupled::Subflow;
 use dumbbell_model::catalogue::congestion_control::Algorithm;

@@ -1,9 +1,7 @@
 //! Reno: RFC 5681 with appropriate byte counting (RFC 3465, counted in packets), as Linux's
 //! tcp_reno_* in tcp_cong.c. The connection does fast recovery (PRR, RFC 6937).
 
-use crate::careful_resume::CarefulResume;
-use crate::hystart_plus_plus::HystartPlusPlus;
-use crate::search::Search;
+use crate::start_up::StartUp;
 use crate::{AckSample, CaEvent, CaState, CongestionControl, Conn, Window};
 use dumbbell_model::TcpOptions;
 
@@ -13,19 +11,13 @@ const MIN_SSTHRESH: u32 = 2;
 /// Reno. All state is in [`Window`], except for the optional HyStart++, SEARCH and Careful Resume.
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
-    plus_plus: Option<HystartPlusPlus>,
-    search: Option<Search>,
-    resume: Option<CarefulResume>,
+    start: StartUp,
 }
 
 impl Reno {
     /// Initial state.
     pub fn new(options: &TcpOptions) -> Self {
-        Self {
-            plus_plus: options.hystart_plus_plus.then(HystartPlusPlus::new),
-            search: Search::new(options.search, options.search_rollback),
-            resume: CarefulResume::new(options),
-        }
+        Self { start: StartUp::new(options) }
     }
 }
 
@@ -38,24 +30,17 @@ impl CongestionControl for Reno {
     /// Half the window. RFC 5681 §3.1 halves the flight. Linux halves the window, and
     /// congestion-window validation keeps it near the flight.
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
-        let retreat = self.resume.as_mut().and_then(|resume| resume.congested(conn, window));
-        retreat.unwrap_or((window.cwnd / 2).max(MIN_SSTHRESH))
+        self.start.congested(conn, window).unwrap_or((window.cwnd / 2).max(MIN_SSTHRESH))
     }
 
     fn cong_avoid(&mut self, conn: &Conn, window: &mut Window, mut acked: u32) {
         // An unused window proves nothing about the path (RFC 7661).
-        if !conn.cwnd_limited || self.resume.as_ref().is_some_and(CarefulResume::holds) {
+        if !conn.cwnd_limited || self.start.holds() {
             return;
         }
         // RFC 5681 §3.1: slow start up to the threshold. Packets beyond it count below.
         if window.in_slow_start() {
-            if self.search.as_ref().is_some_and(Search::drains) {
-                return;
-            }
-            if let Some(plus_plus) = &mut self.plus_plus {
-                acked = plus_plus.growth(window, acked);
-            }
-            acked = window.slow_start(acked);
+            acked = self.start.slow_start(window, acked);
             if acked == 0 {
                 return;
             }
@@ -65,39 +50,25 @@ impl CongestionControl for Reno {
     }
 
     fn pkts_acked(&mut self, conn: &Conn, window: &mut Window, sample: &AckSample) {
-        if let Some(resume) = &mut self.resume {
-            resume.acked(conn, window);
-            if resume.holds() {
-                return;
-            }
+        self.start.acked(conn, window);
+        if self.start.holds() {
+            return;
         }
-        let Ok(rtt_us) = sample.rtt_us.try_into() else { return };
-        if let Some(plus_plus) = &mut self.plus_plus {
-            plus_plus.update(conn, window, rtt_us);
-        }
-        if let (Some(search), true) = (&mut self.search, window.in_slow_start()) {
-            search.update(conn, window, rtt_us);
+        if let Ok(rtt_us) = sample.rtt_us.try_into() {
+            self.start.sampled(conn, window, rtt_us);
         }
     }
 
     fn undo_cwnd(&mut self, conn: &Conn, window: &mut Window) -> u32 {
-        let undone = self.resume.as_ref().and_then(|resume| resume.undone(conn, window));
-        undone.unwrap_or(window.cwnd.max(conn.prior_cwnd))
+        self.start.undone(conn, window).unwrap_or(window.cwnd.max(conn.prior_cwnd))
     }
 
     fn set_state(&mut self, conn: &Conn, window: &mut Window, state: CaState) {
-        if let Some(resume) = &mut self.resume {
-            resume.state(conn, window, state);
-        }
-        if let (Some(search), CaState::Loss) = (&mut self.search, state) {
-            search.reset();
-        }
+        self.start.state(conn, window, state);
     }
 
     fn cwnd_event(&mut self, _conn: &Conn, _window: &mut Window, event: CaEvent) {
-        if let (Some(search), CaEvent::CwndRestart) = (&mut self.search, event) {
-            search.reset();
-        }
+        self.start.event(event);
     }
 
     /// `tcp_reno_min_cwnd`.
@@ -110,11 +81,11 @@ impl CongestionControl for Reno {
     }
 
     fn pacing_ratio(&self) -> Option<u32> {
-        self.resume.as_ref().and_then(CarefulResume::pacing_ratio)
+        self.start.pacing_ratio()
     }
 
     fn phase(&self) -> &'static str {
-        self.resume.as_ref().map_or("", CarefulResume::phase)
+        self.start.phase()
     }
 }
 
