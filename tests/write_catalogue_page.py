@@ -111,8 +111,6 @@ def _values(one: Parameter) -> str:
     if one.unit == "signed":
         return f"bytes, also below 0; at most {_shown(one, one.most)}"
     most = _shown(one, one.most)
-    if one.unit == "quantum":
-        return f"bytes, from the longest frame to {most}"
     if one.most < 2**63:
         if one.unit == "time" and one.least == 1:
             return f"above 0, at most {most}"

@@ -120,7 +120,6 @@ _TYPES: Mapping[tuple[str, bool], Any] = {
     ("bytes", False): Size,
     ("signed", False): Overhead,
     ("rate", False): Rate,
-    ("quantum", True): PositiveSize,
     ("time", True): PositiveTime,
     ("time", False): Time,
     ("share", False): Share,

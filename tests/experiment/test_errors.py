@@ -110,10 +110,9 @@ MISTAKES = {
         "e.yaml:3: template.dumbbell.queue.pie.limit: a number of packets above 0 is needed; "
         "found 0 packets",
     ),
-    "a quantum below the MTU": (
-        with_("buffer: 1 BDP", "queue: {fq_codel: {quantum: 300 bytes}}"),
-        "e.yaml:3: template.dumbbell.queue.fq_codel.quantum: 300; below the longest frame "
-        "(1514 bytes: MTU and 14)",
+    "a quantum below the kernel's least": (
+        with_("buffer: 1 BDP", "queue: {fq_codel: {quantum: 100 bytes}}"),
+        "e.yaml:3: template.dumbbell.queue.fq_codel.quantum: 100 is not within 256 to 1048576",
     ),
     "a child under a classless discipline": (
         with_("buffer: 1 BDP", "queue: {codel: {queue: pfifo}}"),

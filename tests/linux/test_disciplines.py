@@ -133,12 +133,18 @@ LINES = {
     "red-nodrop": f"{WIRE}, queue: {{red: {{limit: 60000 bytes, min: 28000 bytes, "
     "max: 30000 bytes, burst: 30, probability: 0.0002 %, ecn: true, nodrop: true}}",
     "sfq": f"{WIRE}, queue: sfq",
+    # Several turns per packet.
+    "sfq-quantum": f"{WIRE}, queue: {{sfq: {{quantum: 300 bytes}}}}",
+    "fq_codel-quantum": f"{WIRE}, queue: "
+    "{fq_codel: {quantum: 300 bytes, target: 1 s, interval: 2 s}}",
     "sfq-headdrop": f"{WIRE}, queue: {{sfq: {{limit: 40 packets, depth: 30, headdrop: true}}}}",
     "fq": f"{WIRE}, queue: {{fq: {{priority_bands: {str(kernel.RELEASE != '6.1').lower()}}}}}",
     "prio": f"{WIRE}, queue: {{prio: {{bands: [{{dscp: EF}}, {{queue: {ROOM}}}, "
     f"{{dscp: CS1, queue: {ROOM}}}]}}}}",
     "drr": f"{WIRE}, queue: {{drr: {{classes: [{{dscp: EF}}, "
     f"{{quantum: 3000 bytes, queue: {ROOM}}}, {{dscp: CS1, queue: {ROOM}}}]}}}}",
+    "drr-quantum": f"{WIRE}, queue: {{drr: {{classes: [{{dscp: EF, quantum: 256 bytes}}, "
+    f"{{quantum: 700 bytes, queue: {ROOM}}}, {{dscp: CS1, queue: {ROOM}}}]}}}}",
     "htb": f"queue: {{htb: {{rate: 8.336 Mbit/s, queue: {ROOM}}}}}",
     "htb-classes": "queue: {htb: {rate: 8.336 Mbit/s, classes: ["
     "{rate: 2 Mbit/s, dscp: EF, prio: 1}, "

@@ -213,8 +213,6 @@ def of_parameter(draw: Draw, one: Parameter) -> Any:
         return f"{draw.whole(max(2, one.least), max(2, 2 * usual))} packets"
     if one.unit == "bytes":
         return draw.size(max(1, one.least), max(1, 2 * usual))
-    if one.unit == "quantum":
-        return draw.size(1514, 6000)
     if one.unit == "time":
         least_us = max(1, one.least // 1000, usual // 4000)
         return draw.time(least_us, max(least_us, usual // 250))
@@ -427,7 +425,7 @@ VALUES: Mapping[str, Value] = {
     "depth": lambda d: d.whole(1, 127),
     "flows": lambda d: d.whole(1, 1024),
     "SfqSpec.flows": lambda d: d.whole(1, 128),
-    "quantum": lambda d: d.size(1514, 6000),
+    "quantum": lambda d: d.size(256, 6000),
     "initial_quantum": lambda d: d.size(1514, 20_000),
     "chunk": lambda d: d.size(1, 100_000),
     "bytes": lambda d: d.size(1, 2_000_000),

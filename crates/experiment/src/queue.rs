@@ -39,7 +39,7 @@ fn parameter(node: &Node<'_>, one: &Parameter) -> Result<Value> {
     Ok(match (one.unit, one.least > 0) {
         (Unit::Packets, _) => packets(node)?.into(),
         (Unit::Bytes, false) => size(node)?.into(),
-        (Unit::Bytes | Unit::Quantum, _) => positive_size(node)?.into(),
+        (Unit::Bytes, _) => positive_size(node)?.into(),
         (Unit::Signed, _) => signed_size(node)?.into(),
         (Unit::Rate, _) => rate(node)?.into(),
         (Unit::Time, true) => positive_time(node)?.into(),

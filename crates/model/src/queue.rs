@@ -98,8 +98,8 @@ macro_rules! queues {
             ///
             /// # Errors
             /// Names the field below `at`, its value and the range.
-            pub(crate) fn check_ranges(&self, at: &str, frame_bytes: u64) -> Result<(), ScenarioError> {
-                self.parameters().into_iter().try_for_each(|(one, value)| one.check(at, value, frame_bytes))
+            pub(crate) fn check_ranges(&self, at: &str) -> Result<(), ScenarioError> {
+                self.parameters().into_iter().try_for_each(|(one, value)| one.check(at, value))
             }
         }
     };

@@ -270,7 +270,7 @@ impl TcpOptions {
     pub(crate) fn check(&self, at: &str) -> Result<(), ScenarioError> {
         for (name, number) in self.numbers() {
             let entry = ENTRIES.iter().find(|entry| entry.parameter.name == name);
-            entry.map_or(Ok(()), |entry| entry.parameter.check(at, number.into(), 0))?;
+            entry.map_or(Ok(()), |entry| entry.parameter.check(at, number.into()))?;
         }
         if self.tcp_ecn_option == 1 {
             let message = "1 is not modelled; 0 and 2 are";

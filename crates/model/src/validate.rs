@@ -200,13 +200,12 @@ impl Scenario {
     }
 }
 
-/// Names of a scenario, each looked up many times, and the longest frame.
+/// Names of a scenario, each looked up many times.
 struct Names<'a> {
     scenario: &'a Scenario,
     nodes: BTreeMap<&'a str, NodeKind>,
     links: BTreeMap<&'a str, &'a Link>,
     flows: BTreeSet<&'a str>,
-    frame_bytes: u64,
 }
 
 impl<'a> Names<'a> {
@@ -216,7 +215,6 @@ impl<'a> Names<'a> {
             nodes: scenario.nodes.iter().map(|node| (node.name.as_str(), node.kind)).collect(),
             links: scenario.links.iter().map(|link| (link.name.as_str(), link)).collect(),
             flows: scenario.flows.iter().map(|flow| flow.name.as_str()).collect(),
-            frame_bytes: scenario.longest_frame_bytes(),
         }
     }
 
@@ -252,7 +250,7 @@ impl<'a> Names<'a> {
         if let Some(slots) = &pipe.slots {
             check_slots(at, slots, pipe)?;
         }
-        check_queue(at, pipe, self.frame_bytes)?;
+        check_queue(at, pipe)?;
         in_range(at, "framing.mpu_bytes", pipe.framing.mpu_bytes.into(), 0, 65_535)?;
         if !OVERHEAD_BYTES.contains(&pipe.framing.overhead_bytes) {
             let (found, most) = (pipe.framing.overhead_bytes, OVERHEAD_BYTES.end());

@@ -13,8 +13,7 @@ const DEPTH_MAX: usize = 3;
 
 /// Checks the queue of a pipe together with its shaper.
 ///
-/// `frame_bytes`: frame of the longest packet.
-pub(crate) fn check_queue(at: &str, pipe: &Pipe, frame_bytes: u64) -> Result<(), ScenarioError> {
+pub(crate) fn check_queue(at: &str, pipe: &Pipe) -> Result<(), ScenarioError> {
     let at = format!("{at}.queue");
     match (&pipe.queue, &pipe.shaper) {
         (Queue::DropTail { limit_packets: None, limit_bytes: None }, shaper) => {
@@ -34,20 +33,18 @@ pub(crate) fn check_queue(at: &str, pipe: &Pipe, frame_bytes: u64) -> Result<(),
             let message = "cake has an overhead of its own; the link may not have another";
             error(format!("{at}.cake.overhead_bytes"), message)
         }
-        (queue, _) if queue.own_rate().is_some() => check(&at, queue, 0, frame_bytes),
+        (queue, _) if queue.own_rate().is_some() => check(&at, queue, 0),
         (Queue::Cake(_), Shaper::None) => error(
             format!("{at}.cake.bandwidth_bps"),
             "cake without a bandwidth needs a link with a rate",
         ),
-        (Queue::DropTail { .. } | Queue::Netem { .. }, _) => {
-            check(&at, &pipe.queue, 0, frame_bytes)
-        }
+        (Queue::DropTail { .. } | Queue::Netem { .. }, _) => check(&at, &pipe.queue, 0),
         (_, Shaper::None) => error(at, "a discipline needs a rate: without one nothing waits"),
-        (queue, _) => check(&at, queue, 0, frame_bytes),
+        (queue, _) => check(&at, queue, 0),
     }
 }
 
-fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), ScenarioError> {
+fn check(at: &str, queue: &Queue, depth: usize) -> Result<(), ScenarioError> {
     let here = match queue {
         Queue::DropTail { .. } => format!("{at}.drop_tail"),
         other => format!("{at}.{}", other.entry().map_or(other.name(), |entry| entry.key)),
@@ -70,7 +67,7 @@ fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), 
             _ => {}
         }
     }
-    queue.check_ranges(&here, frame_bytes)?;
+    queue.check_ranges(&here)?;
     match queue {
         Queue::DropTail { limit_packets, limit_bytes } => {
             above_zero(&here, "limit_packets", limit_packets.unwrap_or(1))?;
@@ -83,7 +80,7 @@ fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), 
         Queue::Prio(Prio { bands }) => {
             check_classes(&here, "bands", bands.iter().map(|band| band.dscp.as_slice()))?;
             for (i, band) in bands.iter().enumerate() {
-                check(&format!("{here}.bands[{i}].queue"), &band.queue, depth + 1, frame_bytes)?;
+                check(&format!("{here}.bands[{i}].queue"), &band.queue, depth + 1)?;
             }
             Ok(())
         }
@@ -91,12 +88,12 @@ fn check(at: &str, queue: &Queue, depth: usize, frame_bytes: u64) -> Result<(), 
             check_classes(&here, "classes", classes.iter().map(|class| class.dscp.as_slice()))?;
             for (i, class) in classes.iter().enumerate() {
                 let here = format!("{here}.classes[{i}]");
-                check_quantum(&here, class.quantum_bytes, frame_bytes)?;
-                check(&format!("{here}.queue"), &class.queue, depth + 1, frame_bytes)?;
+                check_quantum(&here, class.quantum_bytes)?;
+                check(&format!("{here}.queue"), &class.queue, depth + 1)?;
             }
             Ok(())
         }
-        Queue::Htb(htb) => check_htb(&here, htb, depth, frame_bytes),
+        Queue::Htb(htb) => check_htb(&here, htb, depth),
         Queue::Cake(cake) => check_cake(&here, cake),
         _ => Ok(()),
     }
@@ -187,8 +184,8 @@ fn check_cake(at: &str, cake: &Cake) -> Result<(), ScenarioError> {
 }
 
 /// Checks the quantum of a class.
-fn check_quantum(at: &str, bytes: u32, frame_bytes: u64) -> Result<(), ScenarioError> {
-    quantum("quantum", 0).at("quantum_bytes", "").check(at, bytes.into(), frame_bytes)
+fn check_quantum(at: &str, bytes: u32) -> Result<(), ScenarioError> {
+    quantum("quantum", 0).at("quantum_bytes", "").check(at, bytes.into())
 }
 
 /// Checks that there is exactly one default class, and that no DSCP belongs to two classes.
@@ -228,7 +225,7 @@ fn check_classes<'a>(
     Ok(())
 }
 
-fn check_htb(at: &str, htb: &Htb, depth: usize, frame_bytes: u64) -> Result<(), ScenarioError> {
+fn check_htb(at: &str, htb: &Htb, depth: usize) -> Result<(), ScenarioError> {
     above_zero(at, "rate_bps", htb.rate_bps.as_bps())?;
     above_zero(at, "burst_bytes", htb.burst_bytes)?;
     check_classes(at, "classes", htb.classes.iter().map(|class| class.dscp.as_slice()))?;
@@ -238,7 +235,7 @@ fn check_htb(at: &str, htb: &Htb, depth: usize, frame_bytes: u64) -> Result<(), 
         above_zero(&at, "rate_bps", class.rate_bps.as_bps())?;
         above_zero(&at, "burst_bytes", class.burst_bytes)?;
         above_zero(&at, "cburst_bytes", class.cburst_bytes)?;
-        check_quantum(&at, class.quantum_bytes, frame_bytes)?;
+        check_quantum(&at, class.quantum_bytes)?;
         in_range(&at, "priority", u64::from(class.priority), 0, 7)?;
         if class.ceil_bps < class.rate_bps {
             let message = format!("{}; below the rate ({})", class.ceil_bps, class.rate_bps);
@@ -256,7 +253,7 @@ fn check_htb(at: &str, htb: &Htb, depth: usize, frame_bytes: u64) -> Result<(), 
             );
             return error(format!("{at}.rate_bps"), message);
         }
-        check(&format!("{at}.queue"), &class.queue, depth + 1, frame_bytes)?;
+        check(&format!("{at}.queue"), &class.queue, depth + 1)?;
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ fn leaf() -> impl Strategy<Value = Queue> {
         let target = Span::from_us(target_us);
         let interval = target + Span::from_ms(more_ms);
         // Sometimes with fewer queues than flows.
-        let quantum_bytes = 1514 * flows;
+        let quantum_bytes = [300, 1514, 3028][flows as usize - 1];
         let pie = queue::Pie {
             limit_packets,
             target,

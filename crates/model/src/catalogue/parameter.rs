@@ -12,9 +12,6 @@ pub enum Unit {
     Packets,
     /// Bytes.
     Bytes,
-    /// Quantum of a flow per round, bytes: at least the longest frame. With less, most rounds send
-    /// nothing and cost more than the packets (Shreedhar and Varghese 1995 §3).
-    Quantum,
     /// Nanoseconds.
     Time,
     /// A share of 1.
@@ -140,6 +137,8 @@ pub struct Parameter {
 
 /// Maximum of a discipline's times. Some of them are compared modulo 2^32 ticks.
 const TIME_MAX_NS: u64 = 60_000_000_000;
+/// As sch_fq_codel.c and sch_sfq.c.
+const QUANTUM_MIN_BYTES: u64 = 256;
 const QUANTUM_MAX_BYTES: u64 = 1 << 20;
 /// Maximum of parameters without an upper bound.
 const ANY: u64 = u64::MAX;
@@ -166,7 +165,7 @@ pub const fn bytes(name: &'static str, default: u64) -> Parameter {
 
 /// Quantum of a flow per round, bytes.
 pub const fn quantum(name: &'static str, default: u64) -> Parameter {
-    parameter(name, Unit::Quantum, (1, QUANTUM_MAX_BYTES), Value::Whole(default))
+    parameter(name, Unit::Bytes, (QUANTUM_MIN_BYTES, QUANTUM_MAX_BYTES), Value::Whole(default))
 }
 
 /// A time of at least `least_ns`.
@@ -237,20 +236,14 @@ impl Parameter {
 
     /// Checks that a value lies in the range.
     ///
-    /// `frame_bytes`: frame of the longest packet.
-    ///
     /// # Errors
     /// Names the field below `at`, the value and what is allowed.
-    pub fn check(&self, at: &str, value: Value, frame_bytes: u64) -> Result<(), ScenarioError> {
+    pub fn check(&self, at: &str, value: Value) -> Result<(), ScenarioError> {
         let path = || format!("{at}.{}", self.field);
         match value {
             Value::Flag(_) | Value::Name(_) => Ok(()),
             Value::Share(share) if (0.0..=1.0).contains(&share) => Ok(()),
             Value::Share(share) => error(path(), format!("{share}; it must be 0 to 1")),
-            Value::Whole(bytes) if self.unit == Unit::Quantum && bytes < frame_bytes => {
-                let frame = format!("the longest frame ({frame_bytes} bytes: MTU and 14)");
-                error(path(), format!("{bytes}; below {frame}"))
-            }
             Value::Whole(0) if self.least == 1 => error(path(), "must be above 0"),
             Value::Whole(number) if (self.least..=self.most).contains(&number) => Ok(()),
             Value::Whole(number) => {
