@@ -6,9 +6,10 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from dumbbell.cli.guard import check_places, guarded
 from dumbbell.codes import Code
@@ -22,6 +23,23 @@ NAMES = (
     "dumbbell", "parallel-paths", "parking-lot", "fat-tree", "leaf-spine", "bufferbloat",
     "cellular", "rrul",
 )  # fmt: skip
+
+
+#: Options whose value is a name; without one they list the names.
+_NAMED = ("--template", "--example")
+
+
+class InitCommand(TyperCommand):
+    """Command that accepts `--example` and `--template` without a name."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Adds an empty name where the command line omits it."""
+        full: list[str] = []
+        for word, follows in zip(args, [*args[1:], "--"], strict=False):
+            full.append(word)
+            if word in _NAMED and follows.startswith("--"):
+                full.append("")
+        return super().parse_args(ctx, full)
 
 
 def init(
@@ -41,7 +59,10 @@ def init(
     ] = None,
     example: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Ask nothing; write an example, such as two-flows."),
+        typer.Option(
+            metavar="NAME",
+            help="Ask nothing; write an example, such as two-flows. Without NAME: list them.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
@@ -49,6 +70,9 @@ def init(
     with guarded():
         from dumbbell.starter import read, starter_named
 
+        if "" in (template, example):
+            _list_names("template" if template == "" else "example")
+            return
         if example is not None:
             _write_example(example, file, template, force)
             return
@@ -77,6 +101,19 @@ def init(
         runs = len(experiment.cells) * experiment.info.repeats
         say(f"Written: {file}, {runs} runs" if runs > 1 else f"Written: {file}, 1 run")
         say(f"Next: dumbbell run {shlex.quote(str(file))}")
+
+
+def _list_names(option: str) -> None:
+    """Prints a line per name, and how to write one."""
+    from dumbbell.starter import STARTERS
+    from dumbbell.starter.examples import example_abouts
+
+    known = example_abouts()
+    if option == "template":
+        known = {name: starter.words for name, starter in STARTERS.items()}
+    width = max(map(len, known))
+    print_text("".join(f"{name:<{width}}  {about}\n" for name, about in known.items()))
+    say(f"Write one: dumbbell init --{option} NAME")
 
 
 def _write_example(name: str, file: Path | None, template: str | None, force: bool) -> None:

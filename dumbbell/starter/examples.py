@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from pathlib import Path
 
 from dumbbell.codes import Code
@@ -12,6 +14,25 @@ from dumbbell.files.shipped import shipped
 def example_names() -> list[str]:
     """Names of all examples."""
     return sorted(path.stem for path in shipped("_examples").glob("*.yaml"))
+
+
+def example_abouts() -> dict[str, str]:
+    """First sentence about each example, by name."""
+    folder = shipped("_examples")
+    texts = {
+        name: (folder / f"{name}.yaml").read_text(encoding="utf-8") for name in example_names()
+    }
+    return {name: _first_sentence(text) for name, text in texts.items()}
+
+
+def _first_sentence(text: str) -> str:
+    """First sentence of the comment at the top of a file, or of its description."""
+    comment = [*takewhile(lambda line: line.startswith("#"), text.splitlines())]
+    words = " ".join(line.removeprefix("#").strip() for line in comment)
+    if not words:
+        found = re.search(r"^description:(?: >-)?((?:.*\n  )*.*)", text, re.MULTILINE)
+        words = " ".join(found[1].split()) if found else ""
+    return re.split(r"(?<=[.?])\s", words)[0]
 
 
 def example_named(name: str) -> tuple[str, list[Path]]:

@@ -25,6 +25,7 @@ from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.experiment import load, load_text
 from dumbbell.experiment.templates import TemplateSpec
 from dumbbell.starter import STARTERS, Answers, affordable, read, with_short_runs
+from dumbbell.starter.examples import example_names
 from tests.helpers import ROOT
 
 #: Answers far from the defaults.
@@ -306,3 +307,16 @@ def test_ctrl_c_at_a_question(answers: list[bytes], tmp_path: Path) -> None:
     assert code == 130
     assert lines[-1].endswith("dumbbell: stopped")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "names"), [("--example", example_names()), ("--template", list(NAMES))]
+)
+def test_without_a_name_the_names_are_listed(option: str, names: list[str]) -> None:
+    for words in ((option,), (option, "--force"), (option, "")):
+        done = call("init", *words)
+        assert done.exit_code == 0, done.output
+        lines = done.stdout.splitlines()
+        assert [line.split()[0] for line in lines] == names
+        assert all(len(line.split()) > 2 for line in lines)
+        assert f"dumbbell init {option} NAME" in done.stderr
