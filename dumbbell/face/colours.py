@@ -19,5 +19,5 @@ def colours() -> dict[str, Any]:
                 "colour": style.colour,
                 "dash": style.dash,
             }
-    series = {name: [*theme.series, theme.text] for name, theme in THEMES.items()}
+    series = {name: list(theme.colours) for name, theme in THEMES.items()}
     return {"series": series, "algorithms": algorithms}

@@ -34,6 +34,8 @@ _COUPLED = [8, 3, 2, 3]
 #: Colour of traffic without congestion control; algorithms use those before it. Probes are black,
 #: or white on a dark ground: they compete with nothing.
 _GREY, _TEXT = 5, 6
+#: Algorithms with a colour that no other one shares: they are compared often, in few colours.
+_OWN = {"vegas": 7}
 #: Pixels of a letter of a label, and what else an entry of a legend takes, roughly.
 _LETTER = 7
 _ENTRY = 34
@@ -57,6 +59,13 @@ class Theme:
     #: From too little over an equal share to too much.
     diverging: tuple[str, str, str]
     series: tuple[str, ...]
+    #: Colours of single algorithms, behind those of the series and the text.
+    own: tuple[str, ...]
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """All colours of lines, in the order of their indices."""
+        return (*self.series, self.text, *self.own)
 
 
 THEMES: dict[ThemeName, Theme] = {
@@ -68,6 +77,7 @@ THEMES: dict[ThemeName, Theme] = {
         alarm="#c2251c",
         diverging=("#f0b452", "#f3f4f6", "#6fb1e6"),
         series=("#0b6fb8", "#c47a00", "#00825d", "#b3478a", "#5d5fc4", "#59636f"),
+        own=("#6b2d00",),
     ),
     "dark": Theme(
         ground="#12171e",
@@ -77,6 +87,7 @@ THEMES: dict[ThemeName, Theme] = {
         alarm="#ff8a7a",
         diverging=("#8a5600", "#222b36", "#175f9c"),
         series=("#63b3f2", "#f0ad3d", "#3fcf9f", "#ee8fc8", "#a3a5ff", "#aab4c0"),
+        own=("#a0522d",),
     ),
 }
 
@@ -86,7 +97,7 @@ class Style:
     """Look of a series.
 
     Attributes:
-        colour: Index of its colour in `Theme.series`; the one after the last is `Theme.text`.
+        colour: Index of its colour in `Theme.colours`.
         dash: Dash pattern of its line.
         shape: Shape of its points.
     """
@@ -112,6 +123,10 @@ def _algorithm_styles() -> dict[str, Style]:
         found = (one for one in congestion_controls().values() if one.coupled == coupled)
         for place, one in enumerate(found):
             colour = place % _GREY
+            if one.name in _OWN:
+                style = Style(_OWN[one.name], [1, 0], SHAPES[_OWN[one.name] % len(SHAPES)])
+                styles |= {one.name.lower(): style, one.title.lower(): style}
+                continue
             dash = _COUPLED if coupled else DASHES[place // _GREY % len(DASHES)]
             style = Style(colour, dash, SHAPES[colour])
             styles |= {one.name.lower(): style, one.title.lower(): style}
@@ -201,7 +216,7 @@ def config(name: ThemeName) -> Config:
             {"name": "alarm", "value": theme.alarm},
             *(
                 {"name": f"colour{place}", "value": colour}
-                for place, colour in enumerate((*theme.series, theme.text))
+                for place, colour in enumerate(theme.colours)
             ),
         ],
         "range": {
