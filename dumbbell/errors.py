@@ -97,7 +97,10 @@ class ExperimentError(DumbbellError):
         found: Value found, shortened; None: no value.
         allowed: Allowed values.
         nearest: Allowed name that is most similar to the one found.
+        others: Other errors of the file, if they were looked for.
     """
+
+    others: tuple[ExperimentError, ...] = ()
 
     def __init__(
         self,

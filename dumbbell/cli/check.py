@@ -26,6 +26,7 @@ from dumbbell.cli.options import (
     Yes,
 )
 from dumbbell.console import Pulse, print_text
+from dumbbell.errors import ExperimentError
 from dumbbell.files.output import json_text, write_output
 
 
@@ -100,7 +101,7 @@ def validate(
     """Check an experiment file without running it."""
     with guarded():
         if not watch:
-            for line in _plan(file):
+            for line in _plan_or_every_error(file):
                 console.out.print(line, soft_wrap=True)
             return
         import time
@@ -108,6 +109,18 @@ def validate(
         from dumbbell.cli.watch import watch as watched
 
         watched(file, lambda path: f"good: {_plan(path)[-1]}", time.sleep)
+
+
+def _plan_or_every_error(file: Path) -> list[str]:
+    """See `_plan`. The first error of the file has the others with it."""
+    try:
+        return _plan(file)
+    except ExperimentError as error:
+        from dumbbell.experiment.every import every_error
+
+        first, *others = every_error(file, error)
+        first.others = tuple(others)
+        raise first from None
 
 
 def _plan(file: Path) -> list[str]:

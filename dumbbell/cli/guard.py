@@ -32,8 +32,9 @@ def guarded() -> Iterator[None]:
         _say_last(f"dumbbell: {error} [{error.code}]")
         raise typer.Exit(130) from None
     except DumbbellError as error:
-        say(f"dumbbell: {error} [{error.code}]")
-        _say_excerpt(error)
+        for one in (error, *(error.others if isinstance(error, ExperimentError) else ())):
+            say(f"dumbbell: {one} [{one.code}]")
+            _say_excerpt(one)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         _say_last("dumbbell: stopped")

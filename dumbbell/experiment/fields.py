@@ -79,12 +79,18 @@ class Strict(BaseModel):
         names = cls.names()
         for key in data:
             if key not in names:
-                near = nearest_name(str(key), names)
-                message = "unknown field"
+                hint = cls.elsewhere(str(key))
+                near = None if hint else nearest_name(str(key), names)
+                message = f"unknown field; {hint}" if hint else "unknown field"
                 raise problem(
                     message, allowed=names, nearest=near, field=str(key), code=Code.UNKNOWN_FIELD
                 )
         return data
+
+    @classmethod
+    def elsewhere(cls, key: str) -> str | None:
+        """Hint for a field that belongs elsewhere in a file; None: no hint."""
+        return None
 
     @classmethod
     def names(cls) -> tuple[str, ...]:

@@ -93,6 +93,15 @@ class Locator:
         placed = [self._one(dict(one)) for one in error.errors(include_url=False)]
         return min(placed, key=lambda one: one.line or 0)
 
+    def every_invalid(self, error: ValidationError) -> list[tuple[ExperimentError, Loc]]:
+        """All errors of pydantic, each with the existing path of its field."""
+        found = []
+        for one in error.errors(include_url=False):
+            loc, field = one["loc"], one.get("ctx", {}).get("field")
+            _, _, there = descend(self.root, loc if field is None else (*loc, field))
+            found.append((self._one(dict(one)), there))
+        return found
+
     def _one(self, one: Mapping[str, Any]) -> ExperimentError:
         loc: Loc = tuple(one["loc"])
         context = one.get("ctx") or {}

@@ -121,6 +121,13 @@ class TcpOptionsSpec(OptionFields):
     number in that unit, or a quantity.
     """
 
+    @classmethod
+    def elsewhere(cls, key: str) -> str | None:
+        """See :meth:`Strict.elsewhere`."""
+        if key in ("congestion_control", "tcp_congestion_control", "cc"):
+            return "a flow chooses its congestion control: `tcp: NAME`"
+        return None
+
     def over(self, base: dict[str, Any]) -> dict[str, Any]:
         """All options in the form of the scenario: `base`, overridden by these options.
 
@@ -135,6 +142,21 @@ class TcpOptionsSpec(OptionFields):
         if given.get("tcp_sack") is False:
             options.update({name: False for name in _NEED_SACK if name not in given})
         return options
+
+
+def option_hint(key: str, here: str) -> str | None:
+    """Hint for a TCP option where no host is described; None: `key` is none.
+
+    Args:
+        key: Name of a field.
+        here: Path of `sender` and `receiver` from there, as `tcp.`; empty: they are fields.
+    """
+    if key not in OPTIONS and key != "profile":
+        return None
+    return (
+        f"a TCP option belongs to a host: below `{here}sender` or `{here}receiver` for this flow, "
+        "below `hosts` for all flows of a host"
+    )
 
 
 #: Options that have an effect in Linux only with SACK.

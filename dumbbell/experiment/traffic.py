@@ -26,7 +26,7 @@ from dumbbell.experiment.fields import (
     whole_number,
 )
 from dumbbell.experiment.kinds import KINDS, with_kinds
-from dumbbell.experiment.options import TcpOptionsSpec
+from dumbbell.experiment.options import TcpOptionsSpec, option_hint
 from dumbbell.experiment.queues import Codepoint
 
 ALGORITHMS = tuple(one.name for one in congestion_controls().values() if not one.coupled)
@@ -120,6 +120,11 @@ class StreamSpec(Strict):
     sink: SinkSpec = SinkSpec.made({})
     sender: TcpOptionsSpec | None = None
     receiver: TcpOptionsSpec | None = None
+
+    @classmethod
+    def elsewhere(cls, key: str) -> str | None:
+        """See :meth:`Strict.elsewhere`."""
+        return option_hint(key, "")
 
     @model_validator(mode="after")
     def _one_amount(self) -> Self:
@@ -215,6 +220,11 @@ class FlowSpec(FlowKinds):
     """
 
     voice: Annotated[VoiceSpec, short_text("codec", enum=list(CODECS))] | None = None
+
+    @classmethod
+    def elsewhere(cls, key: str) -> str | None:
+        """See :meth:`Strict.elsewhere`."""
+        return option_hint(key, "tcp.")
 
     @model_validator(mode="after")
     def _one(self) -> Self:
