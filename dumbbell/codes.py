@@ -23,6 +23,7 @@ class Code(StrEnum):
     QUERY = "E013"
     STOPPED = "E014"
     SELECTION = "E015"
+    USAGE = "E016"
 
     EXPERIMENT = "E100"
     UNREADABLE = "E101"

@@ -6,12 +6,15 @@ correct; 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dumbbell.cli.capture import capture
 from dumbbell.cli.capture_words import CaptureCommand
@@ -22,8 +25,8 @@ from dumbbell.cli.doctor import doctor
 from dumbbell.cli.explain import explain
 from dumbbell.cli.explore import explore
 from dumbbell.cli.figure import figure
-from dumbbell.cli.help import help
-from dumbbell.cli.init import init
+from dumbbell.cli.help import HelpCommand, help
+from dumbbell.cli.init import InitCommand, init
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.playground import playground
 from dumbbell.cli.query import query
@@ -40,14 +43,42 @@ from dumbbell.console import print_text, say, use_terminal
 
 _NAME = "dumbbell"
 
+
+class Verbs(TyperGroup):
+    """The verbs. An error of usage has a code, as all errors."""
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """Reads the options before the verb."""
+        with _coded():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs a verb."""
+        with _coded():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _coded() -> Iterator[None]:
+    """Context that adds a code to errors of usage."""
+    try:
+        yield
+    except _USAGE as error:
+        if type(error).__name__ != "NoArgsIsHelpError":  # which is the help text, not an error
+            text = f"{error.format_message()} [{Code.USAGE}]"
+            error.format_message = lambda: text
+        raise
+
+
 app = typer.Typer(
     name=_NAME,
+    cls=Verbs,
     help="A laboratory for transport protocols.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(init)
+app.command(cls=InitCommand)(init)
 app.command()(run)
 app.command()(search)
 app.command()(show)
@@ -66,12 +97,14 @@ app.command()(playground)
 app.command()(figure)
 app.command()(query)
 app.command()(doctor)
-app.command()(help)
+app.command(cls=HelpCommand)(help)
 app.add_typer(study_app, name="study")
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(workload_app, name="workload")
 app.add_typer(store_app, name="store")
 
+#: Errors of usage: unknown verbs and options, missing words. Typer does not export their base.
+_USAGE: Any = typer.BadParameter.__base__
 #: Errors of a closed stream.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

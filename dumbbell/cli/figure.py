@@ -24,7 +24,7 @@ def figure(
     kind: Annotated[
         str,
         typer.Argument(
-            help="Kind of figure, or name of a metric: docs/figures.md.",
+            help="Kind of figure, or name of a metric: dumbbell help --page figures.",
             autocompletion=lambda: KINDS,
         ),
     ],

@@ -1,10 +1,11 @@
-"""Verb `help`: what a code of an error means."""
+"""Verb `help`: codes of errors, verbs, words of experiment files, pages of the documentation."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from dumbbell.cli.guard import guarded
 from dumbbell.codes import Code
@@ -12,36 +13,119 @@ from dumbbell.console import print_text
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 
 
+class HelpCommand(TyperCommand):
+    """Command that accepts `--page` without a name, which lists the pages."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Adds an empty name where the command line omits it."""
+        return super().parse_args(ctx, [*args, ""] if args[-1:] == ["--page"] else args)
+
+
 def help(
-    code: Annotated[
-        str | None, typer.Argument(help="Code of an error, as E203.", show_default=False)
+    ctx: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WORD]",
+            help="Code of an error (E203), verb (run, study run), field (duration), algorithm or "
+            "discipline (red), TCP option (tcp_ecn), metric (jain).",
+            show_default=False,
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Print a page of the documentation; without NAME: list them."
+        ),
     ] = None,
 ) -> None:
-    """Explain a code of an error; without one, list all codes."""
+    """Explain a code of an error, a verb, or a word of a file; alone: list all codes."""
     with guarded():
-        _show(_listed() if code is None else _page(_known(code)))
+        if page is not None:
+            _show(_page_text(page) if page else _pages())
+        elif not words:
+            _show(_listed())
+        else:
+            _explain(ctx, words)
 
 
-def _known(text: str) -> Code:
+def _explain(ctx: typer.Context, words: list[str]) -> None:
+    """Prints what the words mean: a code, then a verb, then what else has this name."""
+    text = " ".join(words)
+    code = _code(text)
+    if code is not None:
+        _show(_page(code))
+        return
+    verb = _verb_text(ctx, words)
+    if verb is not None:
+        print_text(f"{verb}\n")
+    from dumbbell.help.topics import topic
+
+    about = topic(text)
+    if about:
+        _show(f"\n{about}" if verb is not None else about)
+    elif verb is None:
+        raise DumbbellError(_unknown(ctx, text), code=Code.SELECTION)
+
+
+def _code(text: str) -> Code | None:
     """Code that was typed: letter case, brackets and the letter E do not matter."""
     wanted = text.strip().strip("[]").upper()
     wanted = f"E{wanted}" if wanted.isdecimal() else wanted
-    try:
-        return Code(wanted)
-    except ValueError:
-        near = _nearest(wanted)
-        hint = f"; did you mean {near}?" if near is not None else ""
+    return Code(wanted) if wanted in list(Code) else None
+
+
+def _verb_text(ctx: typer.Context, words: list[str]) -> str | None:
+    """Help text of a verb, as `dumbbell VERB --help` prints it; None: there is no such verb."""
+    here: Any = ctx.find_root()
+    for word in words:
+        command = getattr(here.command, "commands", {}).get(word)
+        if command is None:
+            return None
+        here = type(ctx)(command, info_name=word, parent=here)
+    return str(here.get_help())
+
+
+def _unknown(ctx: typer.Context, text: str) -> str:
+    """Message that nothing has this name, with the nearest one."""
+    from dumbbell.help.topics import page_names, topic_names
+
+    wanted = text.strip().strip("[]")
+    if wanted[:1] in "eE" and wanted[1:].isdecimal() and len(wanted) < 10:
+        near: str | None = min(Code, key=lambda code: abs(int(code[1:]) - int(wanted[1:])))
+    else:
+        verbs = getattr(ctx.find_root().command, "commands", {})
+        near = nearest_name(wanted, [*verbs, *sorted(topic_names()), *page_names(), *Code])
+    what = f"did you mean {near}?" if near is not None else "no name is like it."
+    return (
+        f"nothing is called {shortened(text)!r}; {what} `dumbbell help` lists the codes of errors, "
+        "`dumbbell --help` the verbs, `dumbbell help --page` the pages"
+    )
+
+
+def _page_text(name: str) -> str:
+    from dumbbell.help.topics import page_names, page_text
+
+    text = page_text(name)
+    if text is None:
+        near = nearest_name(name, page_names())
+        hint = f"; did you mean {near}?" if near is not None else ";"
         raise DumbbellError(
-            f"no code {shortened(text)}{hint} `dumbbell help` lists all; "
-            "`dumbbell VERB --help` explains a verb",
+            f"no page {shortened(name)!r}{hint} `dumbbell help --page` lists them",
             code=Code.SELECTION,
-        ) from None
+        )
+    return text
 
 
-def _nearest(wanted: str) -> str | None:
-    if wanted[1:].isdecimal() and len(wanted) < 10:
-        return min(Code, key=lambda code: abs(int(code[1:]) - int(wanted[1:])))
-    return nearest_name(wanted, Code)
+def _pages() -> str:
+    from dumbbell.help.topics import page_names, page_text
+
+    lines = ["# Pages of the documentation", ""]
+    for name in page_names():
+        title = (page_text(name) or "").partition("\n")[0].lstrip("# ")
+        lines.append(f"- {name}: {title}")
+    lines += ["", "`dumbbell help --page NAME` prints one."]
+    return "\n".join(lines) + "\n"
 
 
 def _page(code: Code) -> str:
@@ -49,7 +133,9 @@ def _page(code: Code) -> str:
     from dumbbell.help.reference import lines
 
     page = PAGES[code]
-    return "\n".join((f"# {code}: {page.title}", "", *lines(page, "docs/"))) + "\n"
+    name = page.see.partition("#")[0].removesuffix(".md")
+    more = f"More: `dumbbell help --page {name}`"
+    return "\n".join((f"# {code}: {page.title}", "", *lines(page), more)) + "\n"
 
 
 def _listed() -> str:
@@ -60,7 +146,10 @@ def _listed() -> str:
         found += [f"## {group.title}", ""]
         found += [f"- {page.code}: {page.title}" for page in group.pages]
         found.append("")
-    found.append("`dumbbell help CODE` explains one; `dumbbell VERB --help` explains a verb.")
+    found.append(
+        "`dumbbell help WORD` explains a code, a verb, a field, an algorithm, a discipline, a TCP "
+        "option or a metric; `dumbbell help --page` lists the pages of the documentation."
+    )
     return "\n".join(found) + "\n"
 
 

@@ -150,8 +150,8 @@ GROUP = Group(
             Code.QUERY,
             "a query is refused",
             "The SQL is wrong, names an unknown table or column, or would change something.",
-            "Write one `select`. `dumbbell query --help` and `docs/tables.md` name tables and "
-            "columns.",
+            "Write one `select`. `dumbbell query --help` and `dumbbell help --page tables` "
+            "name tables and columns.",
             Call(
                 'dumbbell query store "drop table flows"',
                 'dumbbell query store "select * from flows"',
@@ -177,6 +177,15 @@ GROUP = Group(
                 "dumbbell explain store --flow flow9 --at 1s",
                 "dumbbell explain store --flow flow1 --at 1s",
             ),
+            "command-line.md",
+        ),
+        Page(
+            Code.USAGE,
+            "no such verb or option",
+            "A verb or an option is misspelt, is not one of this verb, or lacks its value; or the "
+            "verb needs another word.",
+            "`dumbbell --help` lists the verbs, `dumbbell VERB --help` the options of one.",
+            Call("dumbbell run example.yaml --repeat 3", "dumbbell run example.yaml --repeats 3"),
             "command-line.md",
         ),
     ),

@@ -19,8 +19,8 @@ Examples of experiment files show the sections that differ from
 """
 
 
-def lines(page: Page, prefix: str = "") -> Iterator[str]:
-    """Page of one code as Markdown. `prefix`: folder of the documentation, for the link."""
+def lines(page: Page) -> Iterator[str]:
+    """Page of one code as Markdown, without the page that has more."""
     yield page.cause
     yield ""
     if isinstance(page.example, Sections):
@@ -37,7 +37,6 @@ def lines(page: Page, prefix: str = "") -> Iterator[str]:
         yield f"{page.fix}"
         yield ""
         yield from _fenced("text", page.example.right)
-    yield f"More: [{page.see}]({prefix}{page.see})"
 
 
 def _fenced(language: str, text: str) -> Iterator[str]:
@@ -56,5 +55,5 @@ def markdown() -> str:
         parts.append(f"## {group.title}\n")
         for page in group.pages:
             parts.append(f"### {page.code}: {page.title}\n")
-            parts.append("\n".join(lines(page)) + "\n")
+            parts.append("\n".join((*lines(page), f"More: [{page.see}]({page.see})")) + "\n")
     return "\n".join(parts)

@@ -47,7 +47,7 @@ def text(contents: Contents, answers: Answers) -> str:
     sections = [
         [
             ("", contents.about),
-            ("", "Every field, with its units: docs/experiment-file.md"),
+            ("", "Every field, with its units: dumbbell help --page experiment-file"),
             ("", "`dumbbell run FILE` runs it, `dumbbell show store` draws windows and queues."),
             ("dumbbell: 1", "format of the file"),
             (f"name: {contents.name}", "title of tables and figures"),

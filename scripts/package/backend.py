@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _ROOT = Path(__file__).resolve().parents[2]
-_FOLDERS = ("examples", "kernel", "studies")
+_FOLDERS = ("docs", "examples", "kernel", "studies")
 
 
 def _prepare() -> None:

@@ -63,6 +63,11 @@ def test_the_wheel_holds_what_it_needs(archive: Path) -> None:
             if path.is_file() and "__pycache__" not in path.parts
         }
         assert here <= names, folder
+    pages = {
+        f"dumbbell/_docs/{path.relative_to(ROOT / 'docs')}"
+        for path in (ROOT / "docs").rglob("*.md")
+    }
+    assert {name for name in names if name.startswith("dumbbell/_docs/")} == pages
     assert not [name for name in names if "__pycache__" in name or name.startswith("tests")]
 
 

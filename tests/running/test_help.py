@@ -1,0 +1,82 @@
+"""`dumbbell help`: codes, verbs, words of files, pages; codes of errors of usage."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from dumbbell.catalogue import congestion_controls, disciplines, tcp_options
+from dumbbell.cli import app
+from dumbbell.help import PAGES
+from dumbbell.help.topics import page_names, page_text, topic, topic_names
+
+
+def called(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == code, done.output
+    return done.stderr if code else done.stdout
+
+
+def test_every_entry_of_the_catalogue_and_every_name_is_explained() -> None:
+    for name, queue in disciplines().items():
+        text = topic(name)
+        assert queue.about.rstrip(".")[1:] in text
+        assert all(f"- `{one.name}`" in text for one in queue.parameters)
+    for name, control in congestion_controls().items():
+        assert control.about.rstrip(".")[1:] in topic(name)
+    for name in tcp_options():
+        assert "a TCP option of a host" in topic(name)
+    for name in ("udp", "loss", "duration", "rate", "jain", "target"):
+        assert topic(name), name
+    assert not [name for name in topic_names() if name[:1] == " "]
+    assert topic("RED") == topic("red")
+    assert topic("no such thing") == ""
+
+
+@pytest.mark.parametrize("verb", [("run",), ("study", "run"), ("store",)])
+def test_a_verb_is_explained_as_its_option_does(verb: tuple[str, ...]) -> None:
+    assert called("help", *verb).strip().startswith(called(*verb, "--help").strip())
+
+
+def test_a_word_that_is_verb_and_field_is_explained_as_both() -> None:
+    text = called("help", "search")
+    assert "Usage: dumbbell search" in text
+    assert "a field of experiment files" in text
+
+
+@pytest.mark.parametrize(
+    ("word", "near"), [("reed", "red"), ("tcp_enc", "tcp_ecn"), ("duratoin", "duration")]
+)
+def test_a_misspelt_word_has_a_nearest_name(word: str, near: str) -> None:
+    assert f"did you mean {near}?" in called("help", word, code=2)
+    assert "[E015]" in called("help", word, code=2)
+
+
+def test_pages_are_listed_and_printed() -> None:
+    listed = called("help", "--page")
+    names = page_names()
+    assert "tutorial/01-first-experiment" in names
+    assert all(f"- {name}: " in listed for name in names)
+    for name in ("experiment-file", "docs/experiment-file.md", "experiment-file.md#links"):
+        assert called("help", "--page", name) == page_text("experiment-file")
+    assert page_text("01-first-experiment") == page_text("tutorial/01-first-experiment")
+    assert "did you mean captures?" in called("help", "--page", "capturs", code=2)
+
+
+def test_pages_that_codes_name_are_there() -> None:
+    for page in PAGES.values():
+        assert page_text(page.see) is not None, page.code
+    assert "More: `dumbbell help --page experiment-file`" in called("help", "E203")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("rnu",), ("run",), ("run", "--foo"), ("--foo",), ("store", "sl"), ("run", "a", "b")],
+)
+def test_errors_of_usage_have_a_code(words: tuple[str, ...]) -> None:
+    assert called(*words, code=2).rstrip().endswith("[E016]")
+
+
+def test_help_texts_are_no_errors() -> None:
+    for words in ((), ("store",)):
+        assert "[E016]" not in CliRunner().invoke(app, words).output
