@@ -19,6 +19,10 @@ def explain(
     *,
     flow: Annotated[str, typer.Option(metavar="FLOW", help="Name of the flow, as in the file.")],
     at: Annotated[str, typer.Option(metavar="TIME", help="Time of what is explained: 12.3 s.")],
+    experiment: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Experiment of the store [default: the one run last]."),
+    ] = None,
     cell: Annotated[
         str | None,
         typer.Option(
@@ -37,7 +41,7 @@ def explain(
         from dumbbell.explain.display import as_json, lines
         from dumbbell.explain.made_again import explain_stored
 
-        explained = explain_stored(store, flow, at, cell, repeat, Output(stderr=True))
+        explained = explain_stored(store, flow, at, cell, repeat, Output(stderr=True), experiment)
         if json:
             print_text(f"{as_json(explained)}\n")
             return

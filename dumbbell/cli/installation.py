@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from dumbbell import _core
@@ -26,6 +27,14 @@ from dumbbell.store import temporary_store
 #: Name of the distribution whose package is `dumbbell`.
 DISTRIBUTION = "dumbbell-lab"
 PACKAGES = ("pydantic", "polars", "pyarrow", "typer", "rich", "ruamel.yaml", "numpy", "altair")
+#: Extras that are not needed for runs, and the modules of each.
+EXTRAS = {
+    "query": ("duckdb",),
+    "explore": ("starlette", "uvicorn"),
+    "search": ("optuna",),
+    "remote": ("fsspec", "s3fs"),
+    "cluster": ("distributed",),
+}
 _PROBE = """\
 dumbbell: 1
 name: doctor
@@ -67,6 +76,18 @@ def _python() -> str:
 
 def _packages() -> str:
     return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+
+
+def _extras() -> str:
+    """Extras of the package, with the command that installs what is missing."""
+    found = []
+    for extra, modules in EXTRAS.items():
+        missing = [name for name in modules if find_spec(name) is None]
+        if missing:
+            found.append(f"{extra} is missing: pip install '{DISTRIBUTION}[{extra}]'")
+        else:
+            found.append(extra)
+    return ", ".join(found)
 
 
 def _processors() -> str:
@@ -114,6 +135,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "install": _install,
     "python": _python,
     "packages": _packages,
+    "extras": _extras,
     "processors": _processors,
     "engines": _engines,
     "simulator": _simulator,

@@ -16,6 +16,10 @@ _WIDEST, _NARROWEST = 100, 40
 
 def show(
     store: StoreArgument = DEFAULT_STORE,
+    experiment: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Experiment of the store [default: the one run last]."),
+    ] = None,
     cell: Annotated[
         str | None,
         typer.Option(
@@ -30,7 +34,7 @@ def show(
         typer.Option(metavar="TIME", help="Print the state of flows and queues at this time: 5 s."),
     ] = None,
 ) -> None:
-    """Draw windows and queues of a run in the terminal. It is of the experiment run last."""
+    """Draw windows and queues of a run in the terminal."""
     with guarded():
         from dumbbell.console.output import Output
         from dumbbell.show.chart import Terminal
@@ -40,7 +44,7 @@ def show(
 
         columns = shutil.get_terminal_size((_WIDEST, 0)).columns
         out = Output(width=max(_NARROWEST, min(_WIDEST, columns)))
-        chosen = choose(store, cell, repeat)
+        chosen = choose(store, cell, repeat, experiment)
         moment = None if at is None else tables(chosen, at, out)
         out.print(chosen.title, soft_wrap=True)
         for hint in chosen.hints:

@@ -233,6 +233,7 @@ def _experiments(found: Contents) -> Table:
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("id", no_wrap=True)
     table.add_column("experiment", overflow="fold")
     for name in ("engine", "version"):
         table.add_column(name, overflow="fold")
@@ -244,7 +245,7 @@ def _experiments(found: Contents) -> Table:
         name = " ".join([one.name, *changed])
         when = datetime.fromtimestamp(one.updated_ns / 1e9).strftime("%Y-%m-%d %H:%M")
         numbers = (str(one.cells), str(one.done), str(one.planned), _bytes(one.size))
-        table.add_row(name, one.engine, one.version[:_DIGITS], *numbers, when)
+        table.add_row(one.id, name, one.engine, one.version[:_DIGITS], *numbers, when)
     return table
 
 

@@ -53,7 +53,13 @@ class Explained:
 
 
 def explain_stored(
-    store: Path, flow: str, at: str, cell: str | None, repeat: int | None, err: Console
+    store: Path,
+    flow: str,
+    at: str,
+    cell: str | None,
+    repeat: int | None,
+    err: Console,
+    experiment: str | None = None,
 ) -> Explained:
     """Explains what happened to a flow of a stored run near a time.
 
@@ -64,13 +70,14 @@ def explain_stored(
         cell: Levels of factors, as `rtt=10 ms,cc=reno`; None: any.
         repeat: Repeat, counted from 0; None: the first.
         err: Console for progress.
+        experiment: Name or id of the experiment; None: the one run last.
 
     Raises:
         DumbbellError: There is no such run, flow or time, the run cannot be made again, or nothing
             happened to the flow near the time.
         StoreError: The store cannot be read.
     """
-    return explain_run(choose_run(store, cell, repeat), flow, at, err)
+    return explain_run(choose_run(store, cell, repeat, experiment), flow, at, err)
 
 
 def explain_run(run: ChosenRun, flow: str, at: str, err: Console) -> Explained:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +16,7 @@ from starlette.responses import Response
 
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.figures import Figure
+from dumbbell.store.records import SHORT_ID, Record
 from dumbbell.studies.names import names_for
 
 
@@ -107,3 +110,14 @@ def _file(data: bytes, kind: str, name: str) -> Response:
 def may_be_of_study(name: str) -> bool:
     """Returns true if an experiment of this name may belong to a study."""
     return bool(names_for(name))
+
+
+def marks(records: Sequence[Record]) -> dict[str, str]:
+    """Time of the last run and id of each experiment that shares its name and engine."""
+    names = Counter((one.info.name, one.engine) for one in records)
+    found = {}
+    for one in records:
+        if names[one.info.name, one.engine] > 1:
+            when = datetime.fromtimestamp(one.updated_ns / 1e9)
+            found[one.id] = f"last run {when:%Y-%m-%d %H:%M}, {one.id[:SHORT_ID]}"
+    return found

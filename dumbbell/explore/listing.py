@@ -89,7 +89,7 @@ class Listing:
             "all": self._rows.height,
             "start": start,
             "columns": columns,
-            "labels": {name: METRICS[name].axis for name in shown},
+            "labels": {name: _label(name, question.by) for name in shown},
             "numbers": [one for one in columns if one != "run" and one not in self.factors],
             "factors": self.factors,
             "metrics": shown,
@@ -160,6 +160,13 @@ class Listing:
         elif frame.schema[name].is_float():
             key = key.fill_nan(None)
         return frame.sort(key, "place", descending=[question.down, False], nulls_last=True)
+
+
+def _label(name: str, by: str) -> str:
+    """Heading of a metric's column: what its numbers are means over."""
+    metric = METRICS[name]
+    over = ["flows"] * ("flow" in metric.of) + ["repeats"] * (by == "cells")
+    return f"{metric.axis}, mean over {' and '.join(over)}" if over else metric.axis
 
 
 def _metrics(names: Sequence[str]) -> Sequence[str]:

@@ -122,6 +122,7 @@ class Explorer:
         notes: list[str] = []
         if shown != KEY and self.shelf.records:
             notes = self.shelf.experiment(shown).notes
+        marks = answers.marks(self.shelf.records)
         return answers.json(
             {
                 "stamp": self.shelf.stamp,
@@ -133,6 +134,7 @@ class Explorer:
                         "id": one.id,
                         "name": one.info.name,
                         "engine": one.engine,
+                        "mark": marks.get(one.id, ""),
                         "planned": len(one.runs),
                         "finished": self.shelf.finished(one),
                         "yaml": one.info.yaml,

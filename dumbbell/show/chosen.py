@@ -16,7 +16,7 @@ from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store import Store
 from dumbbell.store.levels import fits, levels_of
-from dumbbell.store.records import Planned, Record
+from dumbbell.store.records import SHORT_ID, Planned, Record
 from dumbbell.summary.flow_names import flow_title
 
 #: Field that keeps tables over time, for messages.
@@ -25,7 +25,7 @@ KEEPS = "`sampling: {keep: [samples, queues]}`"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A run of the experiment that was run last.
+    """A run of an experiment.
 
     Attributes:
         title: Experiment, levels, repeat and seed, for people.
@@ -48,7 +48,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class ChosenRun:
-    """A finished run of the experiment that was run last.
+    """A finished run of an experiment.
 
     Attributes:
         title: Experiment, levels, repeat and engine, for people.
@@ -65,23 +65,28 @@ class ChosenRun:
     results: Results
 
 
-def choose(place: Path, cell: str | None, repeat: int | None) -> Chosen:
+def choose(
+    place: Path, cell: str | None, repeat: int | None, experiment: str | None = None
+) -> Chosen:
     """Reads windows and queues of one run, see :func:`choose_run`.
 
     Raises:
         DumbbellError: There is no such run, or nothing over time is kept of it.
         StoreError: The store cannot be read, or every such run is damaged.
     """
-    return _read(choose_run(place, cell, repeat))
+    return _read(choose_run(place, cell, repeat, experiment))
 
 
-def choose_run(place: Path, cell: str | None, repeat: int | None) -> ChosenRun:
+def choose_run(
+    place: Path, cell: str | None, repeat: int | None, experiment: str | None = None
+) -> ChosenRun:
     """Finds one run of a store; no file of other runs is read.
 
     Args:
         place: Folder of the store.
         cell: Levels of factors, as `rtt=10 ms,cc=reno`; None: any.
         repeat: Repeat, counted from 0; None: any. Of several runs the first finished one is taken.
+        experiment: Name or id of the experiment; None: the one run last.
 
     A damaged run is left out, with a `StoreWarning`.
 
@@ -93,7 +98,11 @@ def choose_run(place: Path, cell: str | None, repeat: int | None) -> ChosenRun:
         records = store.experiments()
         if not records:
             raise DumbbellError(f"{place}: no experiment was run here", code=Code.NO_EXPERIMENT)
-        record = records[-1]
+        if experiment is None:
+            record = records[-1]
+        else:
+            key, _ = store.chosen(experiment)
+            record = next(one for one in records if one.id == key)
         wanted = levels_of(cell, record.info.factors) if cell is not None else {}
         fitting = [one for one in record.runs if fits(one, wanted) and repeat in (None, one.repeat)]
         if not fitting:
@@ -108,7 +117,8 @@ def choose_run(place: Path, cell: str | None, repeat: int | None) -> ChosenRun:
                 f"{len(finished)} of {len(record.runs)} runs are: {store.run_again(record.file)}",
                 code=Code.NO_RUN,
             )
-    hints = _hints(record, found, len(finished))
+    hints = [] if experiment is not None else _other_experiments(place, records)
+    hints += _hints(record, found, len(finished))
     return ChosenRun(_title(record, found), hints, record, found, results)
 
 
@@ -165,6 +175,21 @@ def _title(record: Record, planned: Planned) -> str:
         parts.append(f"engine {record.engine}")
     shown = ", ".join(shortened(part) for part in parts)
     return shortened(record.info.name) + (f": {shown}" if shown else "")
+
+
+def _other_experiments(place: Path, records: Sequence[Record]) -> list[str]:
+    """Line about the other experiments of a store; none if there are none."""
+    if len(records) < 2:
+        return []
+    other = records[-2]
+    # Of two experiments of one name, as on two engines, only the id tells which.
+    names = [one.info.name for one in records]
+    named = other.info.name if names.count(other.info.name) == 1 else other.id[:SHORT_ID]
+    return [
+        f"the last run of {len(records)} experiments; another: "
+        f"--experiment {shortened(shlex.quote(named), 100)}; "
+        f"all: dumbbell store ls {shlex.quote(str(place))}"
+    ]
 
 
 def _hints(record: Record, planned: Planned, finished: int) -> list[str]:

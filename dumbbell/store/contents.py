@@ -10,6 +10,7 @@ from dumbbell.store.collector import collector_paused
 from dumbbell.store.index import Index, Kept, Sound
 from dumbbell.store.place import MARK, check_format
 from dumbbell.store.record_files import read_all_fields
+from dumbbell.store.records import SHORT_ID
 from dumbbell.store.remote import entered
 from dumbbell.store.store import Store
 
@@ -19,6 +20,7 @@ class Listed:
     """Experiment of a store.
 
     Attributes:
+        id: First letters of its id.
         name: Name.
         engine: Name of the engine.
         overrides: Levels and values that replaced those of the file.
@@ -30,6 +32,7 @@ class Listed:
         version: Version of the engine; empty: no run is done.
     """
 
+    id: str
     name: str
     engine: str
     overrides: Mapping[str, Sequence[str]]
@@ -70,7 +73,7 @@ def contents(store: Path) -> Contents:
         runs = index.runs()
         sizes = _sizes(index, runs)
         found, needed = [], set[str]()
-        for fields in records.values():
+        for key, fields in records.items():
             planned = {one[0] for one in fields["runs"]}
             done = planned & runs
             needed |= done
@@ -78,6 +81,7 @@ def contents(store: Path) -> Contents:
             size = round(sum(map(sizes.__getitem__, done)))
             found.append(
                 Listed(
+                    id=key[:SHORT_ID],
                     name=fields["name"],
                     engine=fields["engine"],
                     overrides=fields["overrides"],

@@ -14,6 +14,8 @@ import polars as pl
 from dumbbell.runs import ExperimentInfo
 from dumbbell.store.segments import seal
 
+#: Letters of an id that are enough to name an experiment.
+SHORT_ID = 8
 _FORMAT = 1
 _LEGACY = {
     "format", "name", "yaml", "factors", "repeats", "seed", "engine", "overrides", "updated_ns",

@@ -48,7 +48,15 @@ from dumbbell.store.place import (
     is_store,
 )
 from dumbbell.store.record_files import read_all, read_all_fields, read_one, record_path
-from dumbbell.store.records import Planned, Record, index, placed, record_id, record_of
+from dumbbell.store.records import (
+    SHORT_ID,
+    Planned,
+    Record,
+    index,
+    placed,
+    record_id,
+    record_of,
+)
 from dumbbell.store.remote import entered
 from dumbbell.store.run_files import RunFiles
 from dumbbell.store.segments import write_segment
@@ -381,13 +389,13 @@ class Store:
     def chosen(self, experiment: str | None) -> tuple[str, Mapping[str, Any]]:
         """Id and fields of an experiment by name or id. Raises `StoreError` if there is none.
 
-        `experiment`: None: the one run last.
+        `experiment`: the first letters of an id are enough; None: the one run last.
         """
         with self._clear("read"):
             found, wrong = read_all_fields(self.path, self.index.segments)
         self._beside(wrong, found)
         for key, fields in reversed(found.items()):
-            if experiment is None or experiment in (fields["name"], key):
+            if experiment is None or experiment in (fields["name"], key, key[:SHORT_ID]):
                 return key, fields
         if not found:
             raise StoreError(f"{self.path}: no experiment was run here", code=Code.NO_EXPERIMENT)

@@ -42,14 +42,14 @@ function drawTitle() {
   const key = shell.experiment(params);
   const one = shell.state.experiments.find((/** @type {Row} */ other) => other.id === key);
   heading.textContent = one?.name ?? (key === "edited" ? "edited" : "unknown experiment");
-  progress.textContent = one ? `${one.finished === one.planned ? `${one.planned} runs` : `${one.finished} of ${one.planned} runs`} on ${one.engine}, ${shell.state.store}` : shell.state.store;
+  progress.textContent = one ? `${one.finished === one.planned ? `${one.planned} runs` : `${one.finished} of ${one.planned} runs`} on ${one.engine}, ${one.mark ? `${one.mark}, ` : ""}${shell.state.store}` : shell.state.store;
   document.title = `${heading.textContent}: ${VIEW_WORDS[view].toLowerCase()}, Dumbbell explorer`;
   const known = shell.state.experiments;
   if (known.length < 2) {
     chooser.replaceChildren();
     return;
   }
-  const select = /** @type {HTMLSelectElement} */ (element("select", { onchange: () => { chosenRuns.clear(); go("runs", { experiment: select.value }); } }, ...known.map((/** @type {Row} */ other) => element("option", { value: other.id }, `${other.name} (${other.engine})`))));
+  const select = /** @type {HTMLSelectElement} */ (element("select", { onchange: () => { chosenRuns.clear(); go("runs", { experiment: select.value }); } }, ...known.map((/** @type {Row} */ other) => element("option", { value: other.id }, `${other.name} (${other.engine})${other.mark ? `, ${other.mark}` : ""}`))));
   select.value = key;
   chooser.replaceChildren(element("label", {}, "Experiment ", select));
 }
