@@ -13,7 +13,6 @@ import random
 import shutil
 import statistics
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ import numpy as np
 import polars as pl
 
 import dumbbell
-from dumbbell.explore.serving import opened
+from dumbbell.explore.serving import in_background
 from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store import Store
 from dumbbell.store.records import Planned
@@ -95,15 +94,8 @@ class Served:
 @contextmanager
 def served(store: Path) -> Iterator[Served]:
     """The explorer of a store."""
-    with opened(store, 0) as (server, listening, address):
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.005)
-        port = int(address.split(":")[2].split("/")[0])
-        yield Served(address, port, address.partition("token=")[2])
-        server.should_exit = True
-        thread.join(10)
+    with in_background(store) as found:
+        yield Served(found.url, found.port, found.token)
 
 
 def took(what: Callable[[], object]) -> float:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
@@ -60,6 +64,37 @@ def opened(store: Path, port: int) -> Iterator[tuple[uvicorn.Server, socket.sock
         )
         listening.listen(128)
         yield uvicorn.Server(config), listening, f"http://127.0.0.1:{own}/?token={token}"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Address of a server.
+
+    Attributes:
+        url: What a browser opens, with the token.
+        port: Port on the loopback address.
+        token: Secret that requests carry.
+    """
+
+    url: str
+    port: int
+    token: str
+
+
+@contextlib.contextmanager
+def in_background(store: Path) -> Iterator[Address]:
+    """Context with a server that runs in a thread, on a free port. Errors: those of `opened`."""
+    with opened(store, 0) as (server, listening, url):
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                time.sleep(0.005)
+            parts = urlsplit(url)
+            yield Address(url, parts.port or 0, parse_qs(parts.query)["token"][0])
+        finally:
+            server.should_exit = True
+            thread.join(10)
 
 
 def serve(store: Path, port: int, ready: Callable[[str], None]) -> None:

@@ -125,6 +125,13 @@ def verdict_lines(
     return markdown(heads, rows)
 
 
+def number(value: float | None) -> str:
+    """A value with three digits; without decimals from 100 on. None: a dash."""
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Lines of a table in Markdown."""
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]

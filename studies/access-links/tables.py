@@ -19,7 +19,7 @@ from dumbbell.experiment.access_models import MODELS, Model, Wait
 from dumbbell.experiment.load import load_text
 from dumbbell.limits.pipes import rate_steps
 from dumbbell.scenario import read_scenario
-from dumbbell.studies.pages import Made, Runs, markdown
+from dumbbell.studies.pages import Made, Runs, markdown, number
 
 PAGE = "../../docs/access-links.md"
 #: Scenario from which rates over time are read; it is not run.
@@ -98,11 +98,6 @@ def measured(results: dumbbell.Results, name: str) -> dict[str, float]:
             found |= {f"rate_p{share}_mbps": values[share - 1] for share in places}
             found["rate_correlation_5s"] = correlation(rates, 5)
     return found
-
-
-def number(value: float) -> str:
-    """Three digits."""
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def beside(results: dumbbell.Results, kernel: dumbbell.Results | None) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from cases import CASES, Lab, Seen
 
 from dumbbell.engines.linux.kernel import kernels
-from dumbbell.studies.pages import Made, Runs, as_json, markdown, verdict_lines
+from dumbbell.studies.pages import Made, Runs, as_json, markdown, number, verdict_lines
 from dumbbell.studies.result import StudyResult, evaluate_study
 
 PAGE = "README.md"
@@ -24,13 +24,6 @@ KERNEL_REPEATS = 2
 MODEL = {"2 BDP": 0.738, "4 BDP": 0.606, "10 BDP": 0.517}
 NAMES = {"bbr": "BBR v1", "bbr3": "BBR v3", "cubic": "CUBIC"}
 Row = dict[str, Any]
-
-
-def number(value: float | None) -> str:
-    """Three digits."""
-    if value is None:
-        return "–"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def measured(row: Row | None, column: str) -> str:

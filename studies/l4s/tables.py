@@ -10,19 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from dumbbell.engines.linux.kernel import kernels
-from dumbbell.studies.pages import Made, Runs, as_json, markdown, verdict_lines
+from dumbbell.studies.pages import Made, Runs, as_json, markdown, number, verdict_lines
 
 PAGE = "README.md"
 KERNEL = "prague"
 PARTS = ("coexistence", "queues")
 Row = dict[str, Any]
-
-
-def number(value: float | None) -> str:
-    """Three digits."""
-    if value is None:
-        return "–"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def measured(row: Row, column: str) -> str:

@@ -9,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dumbbell.studies.pages import Made, Runs, as_json, markdown, verdict_lines
+from dumbbell.studies.pages import Made, Runs, as_json, markdown, number, verdict_lines
 
 PAGE = "README.md"
 KERNEL_REPEATS = 5
 VALUES = ("exit_bdp", "lost", "rise_s")
 Row = dict[str, Any]
-
-
-def number(value: float | None) -> str:
-    """Three digits."""
-    if value is None:
-        return "–"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def measured(row: Row) -> list[str]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from dumbbell.explore.serving import opened
+from dumbbell.explore.serving import in_background
 
 
 @dataclass(frozen=True)
@@ -83,12 +81,5 @@ class Running:
 @contextmanager
 def running(store: Path) -> Iterator[Running]:
     """The explorer of a store."""
-    with opened(store, 0) as (server, listening, address):
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.005)
-        port = int(address.split(":")[2].split("/")[0])
-        yield Running(address, port, address.partition("token=")[2])
-        server.should_exit = True
-        thread.join(10)
+    with in_background(store) as found:
+        yield Running(found.url, found.port, found.token)
