@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from ruamel.yaml.events import (
 from ruamel.yaml.reader import ReaderError
 
 from dumbbell.codes import Code
-from dumbbell.errors import ExperimentError, shortened
+from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.files.input import TooLargeError, read_file
 
 MAX_BYTES = 1 << 20
@@ -251,6 +252,8 @@ def parse(text: str, file: str) -> Node:
         problem = shortened(str(error.problem or error.context or "malformed"), 100)
         if line is not None and _BARE_REFERENCE.search("".join(text.splitlines()[line - 1 : line])):
             problem += '; between { } or [ ] write "${name}" in quotes, or $name'
+        if problem.startswith("found character '\\t'"):
+            problem += "; YAML takes no tabs: indent with spaces"
         raise ExperimentError(
             f"not YAML: {problem}", file=file, line=line, code=Code.YAML
         ) from None
@@ -284,7 +287,10 @@ def read(path: Path) -> str:
         ) from None
     except OSError as error:
         raise ExperimentError(
-            f"cannot be read: {error.strerror or error}", file=file, code=Code.UNREADABLE
+            f"cannot be read: {error.strerror or error}",
+            file=file,
+            nearest=_like(path) if isinstance(error, FileNotFoundError) else None,
+            code=Code.UNREADABLE,
         ) from None
     try:
         return data.decode("utf-8-sig")
@@ -293,6 +299,16 @@ def read(path: Path) -> str:
         raise ExperimentError(
             "not UTF-8 text", file=file, line=line, code=Code.UNREADABLE
         ) from None
+
+
+def _like(path: Path) -> str | None:
+    """Experiment file in the same folder with a similar name; None: there is none."""
+    try:
+        names = [one.name for one in islice(path.parent.iterdir(), 1000)]
+    except OSError:
+        return None
+    found = nearest_name(path.name, [one for one in names if one.endswith((".yaml", ".yml"))])
+    return None if found is None else str(path.parent / found)
 
 
 def descend(root: Node, loc: Loc) -> tuple[Node, int, Loc]:

@@ -136,3 +136,17 @@ def is_store(path: Path) -> bool:
     if (path / MARK).exists():
         return True
     return any((path / folder).is_dir() for folder in FOLDERS) and only_ours(path)
+
+
+def no_store(path: Path) -> str:
+    """Message that a path is no store, with what it is instead."""
+    words = "not a store of Dumbbell"
+    if not path.exists():
+        return (
+            f"{words}: there is no such folder; `dumbbell run FILE` makes one, by default `store`"
+        )
+    if path.is_file():
+        return f"{words}, but a file; a store is a folder, by default `store`"
+    if is_store(path / "store"):
+        return f"{words}; one is in {path / 'store'}"
+    return words

@@ -166,3 +166,8 @@ def design_of_rows(info: ExperimentInfo, rows: Sequence[Sequence[Any]]) -> pl.Da
 def placed(runs: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
     """Table with the columns of the index before its own, in design order."""
     return runs.join(frame, on="run", how="inner", maintain_order="left_right")
+
+
+def named(text: str, key: str, fields: Mapping[str, Any]) -> bool:
+    """Returns true if a text is the name of an experiment, its id or the first letters of it."""
+    return text in (fields["name"], key, key[:SHORT_ID])

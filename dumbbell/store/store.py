@@ -46,17 +46,10 @@ from dumbbell.store.place import (
     check_format,
     create,
     is_store,
+    no_store,
 )
 from dumbbell.store.record_files import read_all, read_all_fields, read_one, record_path
-from dumbbell.store.records import (
-    SHORT_ID,
-    Planned,
-    Record,
-    index,
-    placed,
-    record_id,
-    record_of,
-)
+from dumbbell.store.records import Planned, Record, index, named, placed, record_id, record_of
 from dumbbell.store.remote import entered
 from dumbbell.store.run_files import RunFiles
 from dumbbell.store.segments import write_segment
@@ -113,7 +106,7 @@ class Store:
                     code=Code.DAMAGED,
                 )
             else:
-                raise StoreError(f"{self.path}: not a store of Dumbbell", code=Code.NOT_STORE)
+                raise StoreError(f"{self.path}: {no_store(self.path)}", code=Code.NOT_STORE)
         if not self.beside:
             self._check_format()
         if self._write:
@@ -395,7 +388,7 @@ class Store:
             found, wrong = read_all_fields(self.path, self.index.segments)
         self._beside(wrong, found)
         for key, fields in reversed(found.items()):
-            if experiment is None or experiment in (fields["name"], key, key[:SHORT_ID]):
+            if experiment is None or named(experiment, key, fields):
                 return key, fields
         if not found:
             raise StoreError(f"{self.path}: no experiment was run here", code=Code.NO_EXPERIMENT)

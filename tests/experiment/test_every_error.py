@@ -73,3 +73,17 @@ def test_a_tcp_option_of_a_flow_hints_at_its_host(tmp_path: Path) -> None:
     assert "below `sender` or `receiver` for this flow, below `hosts` for all flows" in one
     (other,) = [line for line in lines if "initcwnd" in line]
     assert "below `tcp.sender` or `tcp.receiver`" in other
+
+
+def test_tabs_are_named(tmp_path: Path) -> None:
+    (line,) = refused(tmp_path, "dumbbell: 1\n\tname: x\n")
+    assert "YAML takes no tabs: indent with spaces [E102]" in line
+
+
+def test_a_missing_file_has_a_nearest_name(tmp_path: Path) -> None:
+    (tmp_path / "two-flows.yaml").write_text(MANY, encoding="utf-8")
+    for name in ("two-flow.yaml", "two-flows", "twoflows.yml"):
+        done = CliRunner().invoke(app, ["run", str(tmp_path / name)])
+        assert f"did you mean {tmp_path / 'two-flows.yaml'}?" in done.stderr
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "none" / "two-flows.yaml")])
+    assert "did you mean" not in done.stderr

@@ -134,7 +134,17 @@ def test_the_temporary_store_of_a_killed_run_is_collected(
 def test_what_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for path, write, expected in [
-        (tmp_path / "none", False, "not a store of Dumbbell"),
+        (
+            tmp_path / "none",
+            False,
+            "not a store of Dumbbell: there is no such folder; `dumbbell run FILE` makes one, "
+            "by default `store`",
+        ),
+        (
+            tmp_path / "file",
+            False,
+            "not a store of Dumbbell, but a file; a store is a folder, by default `store`",
+        ),
         (tmp_path, True, "a folder with other things in it, not a store: choose another"),
         (tmp_path / "file", True, "the store cannot be opened: Not a directory"),
         (Path("/proc/none"), True, "the store cannot be opened: No such file or directory"),
