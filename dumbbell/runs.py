@@ -35,7 +35,8 @@ class Run:
     """A scenario with a seed on an engine.
 
     Attributes:
-        id: Hash of scenario, seed, engine and its version; see :func:`run_id`.
+        id: Hash of scenario, seed, engine, its version, and programs of the machine that the
+            scenario runs; see :func:`run_id`.
         scenario: Scenario as canonical JSON.
         seed: Seed of all random streams.
         duration_ns: Virtual time of the run.

@@ -40,13 +40,18 @@ def _problem(name: str, path: str) -> str | None:
     if not name.startswith("/"):
         return f"{name}: a path must be absolute: the working folder of a program is empty"
     file = Path(name)
-    if any(name.startswith(folder) for folder in _HIDDEN):
+    if is_hidden(name):
         return f"{name}: programs do not see this folder: theirs is empty"
     if not file.exists():
         return f"{name}: no such file"
     if file.is_dir() or not os.access(file, os.X_OK):
         return f"{name}: it may not be executed"
     return None
+
+
+def is_hidden(path: str) -> bool:
+    """Returns true if programs do not see this path of the machine."""
+    return path.startswith(_HIDDEN)
 
 
 def _entries(folder: str) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from dumbbell.engines.base import Engine
+from dumbbell.engines.host_files import host_files
 from dumbbell.execution.budget import estimated_s
 from dumbbell.execution.shard import Shard, dealt
 from dumbbell.experiment.load import Experiment
@@ -37,14 +38,16 @@ class Task:
 def plan(experiment: Experiment, engine: Engine) -> list[Task]:
     """All runs: cells in order, repeats within.
 
-    Repeat k has the seed of the experiment + k in every cell, so that cells are paired.
+    Repeat k has the seed of the experiment + k in every cell, so that cells are paired. Programs of
+    this machine that a run needs are part of its address.
     """
     tasks = []
     for number, cell in enumerate(experiment.cells):
         for repeat in range(experiment.repeats_of(number)):
             seed = experiment.info.seed + repeat
             scenario = cell.scenario_of(repeat)
-            address = run_id(scenario, seed, engine.name, engine.version)
+            version = engine.version + host_files(scenario)
+            address = run_id(scenario, seed, engine.name, version)
             run = Run(address, scenario, seed, cell.duration_ns)
             tasks.append(Task(run, Planned(address, cell.levels, repeat, seed), number))
     return tasks

@@ -15,13 +15,14 @@ from pathlib import Path
 from dumbbell.codes import Code
 from dumbbell.engines import engine_named
 from dumbbell.engines.base import Engine, Monitor
+from dumbbell.engines.host_files import host_files
 from dumbbell.errors import DumbbellError, EngineError
-from dumbbell.runs import Run, RunResult
+from dumbbell.runs import Run, RunResult, run_id
 from dumbbell.store import Store
 
 
 class VersionError(EngineError):
-    """A worker has another version of the engine."""
+    """A worker has another version of the engine, or other programs."""
 
     code = Code.VERSIONS
 
@@ -53,7 +54,7 @@ def execute_remotely(engine: str, version: str, run: Run, store: str | None) -> 
         store: Store to which the result is added; None: it is returned.
 
     Raises:
-        VersionError: The engine of this worker has another version.
+        VersionError: The engine of this worker, or a program of the run, has another version.
     """
     own = _engine(engine)
     worker = f"{platform.node()}:{os.getpid()}"
@@ -61,6 +62,12 @@ def execute_remotely(engine: str, version: str, run: Run, store: str | None) -> 
         raise VersionError(
             f"worker {worker} has another version of the engine {engine}: {own.version} in place "
             f"of {version}; install the same version on all workers"
+        )
+    programs = host_files(run.scenario)
+    if programs and run_id(run.scenario, run.seed, engine, version + programs) != run.id:
+        raise VersionError(
+            f"worker {worker} has other programs than the machine that plans the runs; install the "
+            "same versions on all workers"
         )
     begun_s = time.time()
     result = own.execute(run, Monitor())

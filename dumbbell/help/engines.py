@@ -109,7 +109,8 @@ GROUP = Group(
         Page(
             Code.VERSIONS,
             "workers of several versions",
-            "A worker has another version of the engine: its results would not be comparable.",
+            "A worker has another version of the engine, or of a program of the experiment: its "
+            "results would not be comparable.",
             "Install one version everywhere.",
             Call(
                 "dumbbell run example.yaml --cluster dask://h:8786",

@@ -122,7 +122,8 @@ class Experiments:
             )
         raise StoreError(
             f"{other.path} and {source.path} plan other runs of {name}: another version of the "
-            f"engine {fields['engine']}, or trace files with other contents",
+            f"engine {fields['engine']}, other versions of programs that it runs, or trace files "
+            "with other contents",
             code=Code.MERGE,
         )
 
