@@ -6,13 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from dumbbell.errors import StoreError
+from dumbbell.errors import StoreError, shortened
 from dumbbell.explore.sources import Source, levels_words, planned_of
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
 from dumbbell.summary.cells import cells
+from dumbbell.summary.programs import programs, seconds
 from dumbbell.summary.sentences import sentences
+from dumbbell.summary.sockets import HEADINGS, sockets
 
 #: Metrics of a flow that the view shows.
 _FLOW_METRICS = ("goodput_mbps", "srtt_mean_ms", "rtt_mean_ms", "retransmissions")
@@ -26,6 +28,8 @@ _PIPE_COLUMNS = (
 )  # fmt: skip
 #: Rows of a table, sentences, and marks on charts, at most.
 _MOST_ROWS, _MOST_SENTENCES, _MOST_MARKS = 200, 4, 400
+#: Letters of a command, and of what a program said.
+_MOST_LETTERS = 80
 _LOSS_STATES = ("CWR", "Recovery", "Loss")
 #: Tables with a row per packet.
 _PACKETS = ("packets", "hops", "drops")
@@ -62,6 +66,8 @@ def run_facts(source: Source, run: str) -> dict[str, Any]:
         ],
         "flows": _flows(results),
         "links": _table(results.pipes, _PIPE_COLUMNS),
+        "programs": _programs(results, planned.repeat),
+        "sockets": _sockets(results, planned.repeat),
         "sentences": sentences(results, cells(results), _MOST_SENTENCES),
         "marks": marks,
         "tables": [name for name in ("samples", "queues", *_PACKETS) if results.has(name)],
@@ -83,6 +89,29 @@ def _flows(results: Results) -> dict[str, Any]:
     found = _table(flows, (*_FLOW_COLUMNS, *_FLOW_METRICS))
     found["labels"] = {name: METRICS[name].axis for name in _FLOW_METRICS}
     return found
+
+
+def _programs(results: Results, repeat: int) -> dict[str, Any]:
+    every = programs(results, repeat)
+    rows: list[list[Any]] = []
+    for one in every[:_MOST_ROWS]:
+        texts = [shortened(text, _MOST_LETTERS) for text in (one.command, one.end, one.said)]
+        rows.append([one.name, one.host, *texts, *map(seconds, (one.from_s, one.to_s))])
+    columns = ["program", "on", "command", "end", "said", "from s", "to s"]
+    return {"columns": columns, "rows": rows, "total": len(every)}
+
+
+def _sockets(results: Results, repeat: int) -> dict[str, Any]:
+    every = sockets(results, repeat)
+    rows = [
+        [
+            one.name, one.congestion_control, one.from_s, one.to_s, one.sent_bytes * 1e-3,
+            one.rate_mbps, one.cwnd_mean, one.cwnd_max, one.rtt_mean_ms, one.rtt_min_ms,
+            one.retransmissions,
+        ]
+        for one in every[:_MOST_ROWS]
+    ]  # fmt: skip
+    return {"columns": list(HEADINGS), "rows": rows, "total": len(every)}
 
 
 def _table(frame: pl.DataFrame, columns: tuple[str, ...]) -> dict[str, Any]:

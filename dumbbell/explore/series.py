@@ -15,6 +15,7 @@ import polars as pl
 
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.explore.sources import Source
+from dumbbell.summary.sockets import ADDRESSES, named, senders
 
 Floats = npt.NDArray[np.float64]
 
@@ -96,6 +97,15 @@ QUANTITIES: dict[str, Quantity] = {
     "dropping": Quantity("CoDel is dropping", "queues", "dropping", _known()),
 }
 
+#: Column of `samples` → that of `sockets`.
+SOCKET_COLUMNS = {
+    one.column: "acked_bytes" if one.column == "delivered_bytes" else one.column
+    for name, one in QUANTITIES.items()
+    if one.table == "samples" and name not in ("lost", "sacked", "rwnd")
+}
+#: Sockets of programs of a run that are drawn, at most.
+MOST_SOCKETS = 12
+
 
 @dataclass(frozen=True)
 class Line:
@@ -139,6 +149,8 @@ class Lines:
     def _read(self, runs: Sequence[str], quantity: Quantity) -> dict[str, list[Line]]:
         columns = ["time_ns", quantity.name, quantity.column]
         frame = self.source.rows(quantity.table, runs, columns)
+        if quantity.column in SOCKET_COLUMNS and self.source.results.has("sockets"):
+            frame = pl.concat([frame, self._sockets(runs, quantity.column)], how="vertical_relaxed")
         found: dict[str, list[Line]] = {run: [] for run in runs}
         parts = frame.partition_by("run", quantity.name, maintain_order=True, as_dict=True)
         for (run, name), part in parts.items():
@@ -153,6 +165,32 @@ class Lines:
                 quantity.name == "flow" or np.nanmax(line.values)
             ):
                 found[str(run)].append(line)
+        return found
+
+    def _sockets(self, runs: Sequence[str], column: str) -> pl.DataFrame:
+        """Rows of the sockets of programs that sent most, as those of flows."""
+        own = SOCKET_COLUMNS[column]
+        columns = list(dict.fromkeys([*ADDRESSES[1:], own]))
+        rows = named(self.source.rows("sockets", runs, columns))
+        parts = rows.partition_by("run", maintain_order=True) or [rows]
+        sent = pl.concat([senders(part, MOST_SOCKETS) for part in parts])
+        return sent.select(
+            "run", "time_ns", pl.col("socket").alias("flow"), pl.col(own).alias(column)
+        )
+
+    def algorithms(self, runs: Sequence[str]) -> dict[str, str]:
+        """Flow, or socket of a program → its algorithm or kind."""
+        flows = self.source.results.flows.select("flow", "congestion_control", "kind")
+        found = {
+            row["flow"]: row["congestion_control"] or row["kind"]
+            for row in flows.unique("flow").iter_rows(named=True)
+        }
+        if self.source.results.has("sockets"):
+            rows = named(self.source.rows("sockets", runs, ADDRESSES[1:]))
+            last = rows.group_by("socket", maintain_order=True).agg(
+                pl.col("congestion_control").last()
+            )
+            found |= dict(last.iter_rows())
         return found
 
 

@@ -156,16 +156,12 @@ class Explorer:
         runs = known_runs(source, asked.get("runs", ""), MOST_RUNS)
         name = asked.get("quantity", "")
         quantity = quantity_named(name)
-        lines = self._lines_of(source).of(runs, name)
+        kept = self._lines_of(source)
+        lines = kept.of(runs, name)
         if asked.get("names"):
             wanted = set(asked["names"].split("\x1f"))
             lines = [one for one in lines if one.name in wanted]
-        algorithms = {
-            row["flow"]: row["congestion_control"] or row["kind"]
-            for row in source.results.flows.select("flow", "congestion_control", "kind")
-            .unique("flow")
-            .iter_rows(named=True)
-        } if quantity.name == "flow" else {}  # fmt: skip
+        algorithms = kept.algorithms(runs) if quantity.name == "flow" else {}
         own = {one.name for one in lines}
         more = {
             "quantity": name,

@@ -14,6 +14,7 @@ from dumbbell.metrics import Tables
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.load import QUEUEING_DELAY_MS
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
+from dumbbell.summary.sockets import named, senders
 
 #: Lines of a panel; of more flows, those with one algorithm are one line, their mean.
 _MOST_LINES = 6
@@ -37,7 +38,8 @@ def over_time(
     repeat: int | None = None,
     title: str | None = None,
 ) -> Figure:
-    """One run: window, goodput, RTT of each flow, delay of the longest queues, shares.
+    """One run: window, goodput, RTT of each flow and of the sockets of programs that sent most,
+    delay of the longest queues, shares.
 
     Raises `ValueError` where neither samples nor queues are kept, or factors stay open.
     """
@@ -46,6 +48,8 @@ def over_time(
     algorithms: dict[str, str] = {}
     if results.has("samples"):
         points += _flows(results, chosen, repeat, algorithms)
+    if results.has("sockets"):
+        points += _sockets(results, chosen, repeat, algorithms)
     if results.has("queues"):
         points += (queues := list(_queues(results, chosen, repeat)))
         algorithms |= {line: _QUEUE_STYLE for _, line, *_ in queues}
@@ -96,6 +100,22 @@ def _flows(
         yield from _lines("Share of all goodput (%)", _shares(shared), pl.col("share"))
     tcp = [row["flow"] for row in data if row["kind"] in ("tcp", "mptcp")]
     yield from _fairness(rates.filter(pl.col("flow").is_in(tcp)))
+
+
+def _sockets(
+    results: Tables, chosen: Mapping[str, str], repeat: int | None, algorithms: dict[str, str]
+) -> Iterator[Point]:
+    """Points of sockets of programs; adds the algorithm of each line."""
+    rows = senders(named(one_run(results, "sockets", chosen, repeat)), _MOST_LINES)
+    rows = rows.with_columns(pl.col("title").alias("line"), pl.col("time_ns") / 1e9)
+    algorithms |= dict(rows.select("line", "congestion_control").unique().iter_rows())
+    sent = rows.with_columns(pl.col("socket").alias("flow"), delivered_bytes="acked_bytes")
+    # A socket is first seen some time after it began: what it sent before has no rate.
+    rates = _rates(sent).filter(pl.col("stretch") > pl.col("stretch").min().over("flow"))
+    yield from _lines("Window (packets)", rows, pl.col("cwnd_packets"))
+    yield from _lines("Goodput (Mbit/s)", rates, pl.col("mbps"))
+    rtt = pl.col("srtt_ns")
+    yield from _lines("RTT (ms)", rows.filter(rtt >= 0), rtt / 1e6)
 
 
 def _told_apart(rows: list[dict[str, Any]]) -> dict[str, str]:

@@ -18,13 +18,13 @@ from dumbbell.figures.figure import unchecked
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.report.figures import framed
 from dumbbell.report.parts import closing, navigation, topologies, warning
+from dumbbell.report.programs import programs_part
 from dumbbell.report.setup import setup
 from dumbbell.scenario import read_scenario
 from dumbbell.summary import changes, overview, per_cell
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary.cells import CellLine, cells
-from dumbbell.summary.programs import programs, seconds
 from dumbbell.summary.sentences import sentences
 from dumbbell.vega.drawing import Drawer
 
@@ -40,8 +40,6 @@ _MOST_OVER_TIME, _SHOWN_OVER_TIME = 24, 2
 #: Cells that are drawn under load.
 _MOST_UNDER_LOAD = 6
 _MOST_FINDINGS = 6
-#: Letters of a cell of a table; outputs of programs, and letters of one.
-_MOST_LETTERS, _MOST_OUTPUTS, _MOST_OUTPUT = 80, 40, 20_000
 #: Metrics that are drawn against the factors, where they apply.
 _COMPARED = ("goodput_mbps", "srtt_mean_ms", "rtt_mean_ms", "page_load_s", "fct_median_ms")
 
@@ -104,7 +102,7 @@ def experiment_page(
     comparison = ("Comparison" if len(every) > 1 else "Delay", [one.framed() for one in compared])
     many = len(every) > _OPEN_CELLS  # whose table is folded: figures tell first what happened
     parts = {
-        "programs": ("Programs", _programs(results)),
+        "programs": ("Programs", programs_part(results)),
         "tables": ("Applications", [*_pages(results), *under_load]),
         **({"comparison": comparison} if many else {}),
         "over-time": ("Over time", [_shown(*one) for one in over_time]),
@@ -279,30 +277,6 @@ def _applying(results: Tables) -> list[str]:
 def _applies(results: Tables, metric: str) -> bool:
     """True if it has a value for some flow."""
     return bool(METRICS[metric].measure(results)["value"].is_not_nan().any())
-
-
-def _programs(results: Tables) -> list[Markup]:
-    """Programs of the first repeat, and what each said."""
-    every = programs(results)[:_MOST_ROWS]
-    if not every:
-        return []
-    factors = list(results.experiment.factors)
-    head = [*factors, "program", "on", "command", "end", "said", "from s", "to s"]
-    rows = []
-    for one in every:
-        levels = [one.levels[name] for name in factors]
-        texts = [shortened(text, _MOST_LETTERS) for text in (one.command, one.end, one.said)]
-        rows.append([*levels, one.name, one.host, *texts, *map(seconds, (one.from_s, one.to_s))])
-    parts = [table(head, rows, left=len(factors) + 5)]
-    for one in every[:_MOST_OUTPUTS]:
-        text = "\n".join(part.rstrip() for part in (one.output, one.errors) if part.strip())
-        files = ", ".join(f"{path} ({size} bytes)" for path, size in one.files)
-        shown = [tag("pre", text[:_MOST_OUTPUT])] if text else []
-        shown += [tag("p", f"Files: {files}", class_="caption")] if files else []
-        if shown:
-            where = "".join(f", {name} {level}" for name, level in one.levels.items())
-            parts.append(details(f"Output of {one.name}{where}", *shown))
-    return parts
 
 
 def _pages(results: Tables) -> list[Markup]:

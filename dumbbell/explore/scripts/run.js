@@ -17,7 +17,11 @@ function runView(shell, params) {
   };
   /** @type {(() => void)[]} */
   let late = [];
-  const algorithms = () => /** @type {string[]} */ (found.flows.rows.map((/** @type {any[]} */ row) => row[2] || row[1]));
+  const algorithms = () =>
+    /** @type {string[]} */ ([
+      ...found.flows.rows.map((/** @type {any[]} */ row) => row[2] || row[1]),
+      ...found.sockets.rows.filter((/** @type {any[]} */ row) => row[4] > 1).map((/** @type {any[]} */ row) => row[1]),
+    ]);
 
   /** @param {{run: string, name: string}} line @param {number} number @param {Lines} lines */
   function look(line, number, lines) {
@@ -48,7 +52,8 @@ function runView(shell, params) {
       picked: (time, line) => {
         if (experiment === "edited") return;
         const known = found.flows.rows.map((/** @type {any[]} */ row) => row[0]);
-        explain(known.includes(line.name) ? line.name : asked || known[0], time);
+        const flow = known.includes(line.name) ? line.name : asked || known[0];
+        if (flow && !found.sockets.rows.some((/** @type {any[]} */ row) => row[0] === line.name)) explain(flow, time);
       },
       marks: () => found.marks,
     });
@@ -64,12 +69,13 @@ function runView(shell, params) {
       factsGrid(found.facts),
       element("div", { class: "controls" }, ...repeats, ...(experiment === "edited" ? [] : [animationLink(experiment, run, 0, "", "Animation")]), ...saveButtons("run", drawn)),
       element("div", { class: "folds" }, quantityChips(quantitiesOf(params), (names) => change({ charts: names.join(",") })), incidents()),
-      element("p", { class: "faint" }, found.tables.includes("samples") && experiment !== "edited" ? "Click on a line to ask why. Marks at the foot: entries into Recovery, CWR and Loss." : ""),
+      element("p", { class: "faint" }, found.tables.includes("samples") && found.flows.rows.length && experiment !== "edited" ? "Click on a line to ask why. Marks at the foot: entries into Recovery, CWR and Loss." : ""),
       panel,
       drawn.node,
       ...(kept ? [packets.node] : []),
-      element("h2", {}, "Flows"),
-      flowTable(),
+      ...(found.flows.rows.length ? [element("h2", {}, "Flows"), flowTable()] : []),
+      ...tablePart("Programs", found.programs, 5),
+      ...tablePart("TCP sockets of programs", found.sockets, 2),
       element("h2", {}, "Links"),
       plainTable(found.links.columns.map((/** @type {string} */ name) => name.replaceAll("_", " ")), found.links.rows.map((/** @type {any[]} */ row) => row.map(shownValue))),
     );
@@ -79,6 +85,12 @@ function runView(shell, params) {
     packets.show(windowOf(params));
     late = [() => void drawn.again()];
   };
+  /** A table with its heading; nothing of one without rows. @param {string} title @param {{columns: string[], rows: any[][], total: number}} part @param {number} left columns of text */
+  function tablePart(title, part, left) {
+    if (!part.rows.length) return [];
+    const more = part.total > part.rows.length ? [element("p", { class: "faint" }, `${part.rows.length} of ${part.total}.`)] : [];
+    return [element("h2", {}, title), plainTable(part.columns, part.rows.map((row) => row.map(shownValue)), left), ...more];
+  }
   function flowTable() {
     const { columns, rows, labels, total } = found.flows;
     const head = columns.map((/** @type {string} */ name) => labels[name] ?? name.replaceAll("_", " "));

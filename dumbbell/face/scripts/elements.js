@@ -34,19 +34,19 @@ function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Table that scrolls sideways where it does not fit. @param {string[]} head @param {(Node | string)[][]} rows */
-function plainTable(head, rows) {
+/** Table that scrolls sideways where it does not fit. @param {string[]} head @param {(Node | string)[][]} rows @param {number} left columns of text */
+function plainTable(head, rows, left = 1) {
   return element(
     "div",
     { class: "scroll", tabindex: 0 },
     element(
       "table",
       {},
-      element("thead", {}, element("tr", {}, ...head.map((h, n) => element("th", { class: n ? "number" : undefined }, h)))),
+      element("thead", {}, element("tr", {}, ...head.map((h, n) => element("th", { class: n >= left ? "number" : undefined }, h)))),
       element(
         "tbody",
         {},
-        ...rows.map((row) => element("tr", {}, ...row.map((c, n) => element("td", { class: n ? "number" : undefined }, c)))),
+        ...rows.map((row) => element("tr", {}, ...row.map((c, n) => element("td", { class: n >= left ? "number" : undefined }, c)))),
       ),
     ),
   );
