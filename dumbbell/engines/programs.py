@@ -44,7 +44,8 @@ def _problem(name: str, path: str) -> str | None:
         return f"{name}: programs do not see this folder: theirs is empty"
     if not file.exists():
         return f"{name}: no such file"
-    if file.is_dir() or not os.access(file, os.X_OK):
+    # For root, access(2) may allow what execve(2) refuses: a file without any bit to execute it.
+    if file.is_dir() or not os.access(file, os.X_OK) or not file.stat().st_mode & 0o111:
         return f"{name}: it may not be executed"
     return None
 

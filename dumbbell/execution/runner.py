@@ -30,6 +30,8 @@ from dumbbell.store.index import Damage
 from dumbbell.store.records import record_id
 
 TICK_S = 0.1
+#: Share of the simulated time from which the rest is forecast before a run has finished.
+_TELLING = 0.02
 _NS = 1e9
 
 
@@ -314,7 +316,9 @@ class _Batch:
         simulated_s = self.done_s + sum(reached.values()) / _NS
         elapsed_s = time.monotonic() - self.begin
         rate = simulated_s / elapsed_s if elapsed_s > 0 else 0.0
-        left_s = (self.total_s - simulated_s) / rate if rate > 0 else None
+        # Boots and programs that start make the beginning of the first runs slow.
+        begun = self.done > 0 or simulated_s >= _TELLING * self.total_s
+        left_s = (self.total_s - simulated_s) / rate if rate > 0 and begun else None
         self.progress.working(
             [
                 (self.works[task.run.id], reached[future] / max(1, task.run.duration_ns))

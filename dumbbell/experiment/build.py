@@ -13,7 +13,7 @@ from dumbbell.experiment.build_flows import FlowBuilder, suggested
 from dumbbell.experiment.build_network import Parts
 from dumbbell.experiment.document import ExperimentFile
 from dumbbell.experiment.pipes import BuildError, fill
-from dumbbell.experiment.programs import programs, talks
+from dumbbell.experiment.programs import addressed, programs, talks
 from dumbbell.experiment.recording import default_sampling
 from dumbbell.experiment.source import Loc
 
@@ -142,10 +142,40 @@ class _Builder(FlowBuilder):
                     )
         for key, flow in self.with_ends():
             self.check_hosts(flow, self.origins[key])
+        self.check_programs()
         for i, node in enumerate(self.nodes):
             if node["name"] not in joined:
                 raise BuildError(
                     f"no link joins {node['name']}", self.origins["nodes", i], code=Code.NO_PATH
+                )
+
+    def check_programs(self) -> None:
+        """Checks the hosts that programs name."""
+        kinds = {node["name"]: node["kind"] for node in self.nodes}
+        hosts = {name for name, kind in kinds.items() if kind == "host"}
+        for i, spec in enumerate(self.file.programs):
+            if spec.on not in kinds:
+                raise BuildError(
+                    f"no node {spec.on}",
+                    ("programs", i, "on"),
+                    None,
+                    suggested(spec.on, hosts),
+                    code=Code.NO_NODE,
+                )
+            if kinds[spec.on] != "host":
+                raise BuildError(
+                    f"{spec.on} is not a host but a {kinds[spec.on]}",
+                    ("programs", i, "on"),
+                    code=Code.PROGRAM,
+                )
+            unknown = next((name for name in addressed(spec) if name not in hosts), None)
+            if unknown is not None:
+                raise BuildError(
+                    f"{{{unknown}}}: no host {unknown}",
+                    ("programs", i, "run"),
+                    None,
+                    suggested(unknown, hosts),
+                    code=Code.NO_NODE,
                 )
 
 

@@ -14,6 +14,10 @@ from dumbbell.experiment.fields import Checked, Name, Strict, Time, problem, who
 #: Words of an argument that may be names of hosts.
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _MOST_PAIRS = 50
+#: Words that only a shell reads: pipes, redirections, lists of commands; not `;` of find's `-exec`.
+_OF_SHELL = re.compile(r"\|\|?|&&?|[012&]?>>?(?:&[012])?|<|2>/dev/null")
+#: Argument that is nothing but a name in braces, with a number as hosts have.
+_IN_BRACES = re.compile(r"\{([A-Za-z][A-Za-z0-9._-]*\d)\}(?::\d+)?")
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _COMMAND = {
     "anyOf": [
@@ -40,6 +44,14 @@ def _command(value: Any) -> list[str]:
         ) from None
     if not words:
         raise problem("a program is needed", found=value, code=Code.PROGRAM)
+    of_shell = next((word for word in words if _OF_SHELL.fullmatch(word)), None)
+    if of_shell is not None:
+        raise problem(
+            f"no shell reads this line, and {of_shell} is for one: "
+            'run: [sh, -c, "…"], or a list of arguments',
+            found=value,
+            code=Code.PROGRAM,
+        )
     return words
 
 
@@ -99,6 +111,11 @@ def programs(specs: list[ProgramSpec]) -> list[dict[str, Any]]:
             }
         )
     return made
+
+
+def addressed(spec: ProgramSpec) -> list[str]:
+    """Names in braces that look like hosts: arguments as `{d1}` or `{d1}:80`, but not `{print}`."""
+    return [found[1] for text in spec.run[1:] if (found := _IN_BRACES.fullmatch(text))]
 
 
 def talks(specs: list[ProgramSpec], hosts: set[str]) -> list[tuple[int, tuple[str, str]]]:

@@ -140,12 +140,15 @@ def _iperf3(output: str) -> str:
         words = f"{number(received['bits_per_second'] * 1e-6)} Mbit/s"
         again = end.get("sum_sent", {}).get("retransmits")
         lost = end.get("sum", {}).get("lost_percent")
+        back = end.get("sum_received_bidir_reverse", {}).get("bits_per_second")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""
     if again is not None:
         words += f", {number(again)} retransmissions"
     if lost is not None:
         words += f", {number(lost)} % lost"
+    if back is not None:  # of --bidir
+        words += f"; back {number(back * 1e-6)} Mbit/s"
     return words
 
 

@@ -45,6 +45,29 @@ def test_a_list_is_taken_as_it_is_and_two_dollars_are_one() -> None:
     assert program["input"] == "5"
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        "awk {print}",
+        "find . -exec ls {} ;",
+        "curl -w %{size_upload} {d1}",
+        "expr a|b",
+        "cat {d1}/2>&1x",
+    ],
+)
+def test_words_that_only_look_like_a_shells_or_a_hosts_stay(run: str) -> None:
+    assert first(f'  - {{on: s1, run: "{run}"}}')["run"] == run.split()
+
+
+def test_a_list_may_have_what_a_shell_would_read() -> None:
+    assert first("  - {on: s1, run: [expr, '2', '>', '1']}")["run"] == ["expr", "2", ">", "1"]
+
+
+def test_a_router_runs_no_programs_also_where_a_buffer_follows_from_them() -> None:
+    with pytest.raises(ExperimentError, match="r1 is not a host but a router"):
+        load("  - {on: r1, run: ls}", "1 BDP")
+
+
 def test_programs_of_one_file_have_different_names() -> None:
     cell = load(
         "  - {on: s1, run: ls}\n  - {on: s1, run: ls}\n  - {name: ls-s1-2, on: d1, run: ls}"
@@ -71,6 +94,11 @@ def test_a_scenario_without_programs_is_as_before() -> None:
     [
         ("  - {on: r1, run: ls}", "e.yaml:5: programs[0].on: r1 is not a host"),
         ("  - {on: s9, run: ls}", "e.yaml:5: programs[0].on: no node s9"),
+        ("  - {on: s1, run: 'ping {d9}'}", "e.yaml:5: programs[0].run: {d9}: no host d9"),
+        ("  - {on: s1, run: 'nc {r1}:80'}", "programs[0].run: {r1}: no host r1"),
+        ("  - {on: s1, run: 'cat | wc'}", "no shell reads this line, and | is for one"),
+        ("  - {on: s1, run: 'ls > files'}", "no shell reads this line, and > is for one"),
+        ("  - {on: s1, run: 'sleep 1 && ls'}", "no shell reads this line, and && is for one"),
         ("  - {on: s1, run: 'ls \"a'}", "a command line with no closing quotation"),
         ("  - {on: s1, run: []}", "a command line, or a list of texts, is needed"),
         ("  - {on: s1, run: ls, start: 3 s}", "not before the end of the run"),
