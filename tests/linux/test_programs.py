@@ -129,11 +129,36 @@ def test_a_server_is_stopped_with_the_run_and_one_that_resists_is_killed(tmp_pat
         "2 s",
     )
     assert {row["outcome"] for row in results.programs.iter_rows(named=True)} == {"stopped"}
-    assert of(results, "server")["signal"] == 15
+    for name in ("server", "late"):  # At the end of the run, not when its taps are read.
+        row = of(results, name)
+        assert row["signal"] == 15 and isinstance(row["end_ns"], int)
+        assert 2000e6 <= row["end_ns"] < 2001e6
     early, deaf = of(results, "early"), of(results, "deaf")
     assert isinstance(early["end_ns"], int) and isinstance(deaf["end_ns"], int)
     assert early["signal"] == 15 and 300e6 <= early["end_ns"] < 301e6
     assert deaf["signal"] == 9 and 1300e6 <= deaf["end_ns"] < 1301e6
+
+
+def test_a_program_that_fills_its_folder_can_still_say_so(tmp_path: Path) -> None:
+    """Files of all programs have 128 MB, each at most 16 MiB; outputs have a place of their own."""
+    loop = "for i in 1 2 3 4 5 6 7 8 9 10; do head -c 15000000 /dev/zero > p$$i || exit 1; done"
+    row = of(ran(tmp_path, f'  - {{name: p, on: s1, run: [sh, -c, "{loop}"]}}'), "p")
+    assert row["exit_code"] == 1
+    assert "No space left on device" in str(row["errors"])
+
+
+def test_what_a_program_leaves_in_its_group_ends_with_it_and_a_daemon_with_the_run(
+    tmp_path: Path,
+) -> None:
+    results = ran(
+        tmp_path,
+        """
+  - {name: group, on: s1, run: [sh, -c, "(sleep 0.2; echo late > late) & sleep 0.1; echo over"]}
+  - {name: daemon, on: s1, run: [sh, -c, "setsid sh -c 'sleep 0.2; echo late > late' & sleep 0.1"]}
+""",
+    )
+    assert str(of(results, "group")["output"]) == "over\n"
+    assert results.program_files["program"].to_list() == ["daemon"]
 
 
 @pytest.mark.parametrize(
@@ -141,6 +166,7 @@ def test_a_server_is_stopped_with_the_run_and_one_that_resists_is_killed(tmp_pat
     [
         ("[sh, -c, 'echo why >&2; exit 3']", "program p: exit code 3, expected 0; it said: why"),
         ("[sh, -c, 'kill -9 $$$$']", "program p: killed"),
+        ("sleep 9", "it still ran when it was to stop (signal 15), expected 0; it said nothing"),
         ("[sh, -c, 'exec head -c 30000000 /dev/zero']", "more than 16 MiB"),
         ("[sh, -c, 'exec nothing-like-this']", "program p: exit code 127"),
     ],
@@ -253,6 +279,10 @@ def test_what_a_program_said_is_one_line() -> None:
     assert said("{" * 100_000, "")[:1] == "{"
     sent = '{"end": {"sum_sent": {"retransmits": 3}, "sum_received": {"bits_per_second": 5e6}}}'
     assert said(sent, "") == "5 Mbit/s, 3 retransmissions"
+    both = sent.replace(
+        '"sum_received"', '"sum_received_bidir_reverse": {"bits_per_second": 2e6}, "sum_received"'
+    )
+    assert said(both, "") == "5 Mbit/s, 3 retransmissions; back 2 Mbit/s"
 
 
 def test_what_a_guest_left_is_kept_also_if_it_failed(

@@ -22,12 +22,14 @@ use std::os::unix::fs::{chown, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Folder of the working folders and outputs.
+/// Folder of the working folders.
 const HOME: &str = "/run/programs";
+/// Folder of inputs and outputs: a program that fills its working folder can still say so.
+const OUTPUTS: &str = "/run/program-outputs";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Maximum size of a file that a program writes, its output included.
 const FILE_MAX: u64 = 16 << 20;
-/// Maximum size of all files of all programs.
+/// Maximum size of all files of all programs, and of all their outputs.
 const FILES_MAX: &str = "size=128m";
 /// Maximum number of processes of all programs.
 const PROCESSES_MAX: u64 = 512;
@@ -107,8 +109,10 @@ impl Programs {
     }
 
     fn prepare(&self, scenario: &Scenario) -> Result<()> {
-        fs::create_dir_all(HOME)?;
-        sys::mount_memory(HOME, FILES_MAX)?;
+        for folder in [HOME, OUTPUTS] {
+            fs::create_dir_all(folder)?;
+            sys::mount_memory(folder, FILES_MAX)?;
+        }
         let mut hosts = "127.0.0.1 localhost\n".to_owned();
         for (i, node) in scenario.nodes.iter().enumerate() {
             if node.kind == NodeKind::Host {
@@ -332,8 +336,9 @@ impl Job {
             }
             Outcome::Exited(code) | Outcome::Stopped(Some(code), _) => format!("exit code {code}"),
             Outcome::Signalled(libc::SIGKILL) => "killed, perhaps for want of memory".to_owned(),
-            Outcome::Signalled(signal) | Outcome::Stopped(None, Some(signal)) => {
-                format!("signal {signal}")
+            Outcome::Signalled(signal) => format!("signal {signal}"),
+            Outcome::Stopped(None, Some(signal)) => {
+                format!("it still ran when it was to stop (signal {signal})")
             }
             Outcome::Stopped(None, None) => return None,
         };
@@ -341,7 +346,12 @@ impl Job {
         let said = if row.errors.trim().is_empty() { &row.output } else { &row.errors };
         let last: Vec<&str> = said.trim().lines().rev().take(3).collect();
         let said: Vec<&str> = last.into_iter().rev().collect();
-        Some(format!("program {name}: {what}, expected {expected}; it said: {}", said.join(" | ")))
+        let said = if said.is_empty() {
+            "it said nothing".to_owned()
+        } else {
+            format!("it said: {}", said.join(" | "))
+        };
+        Some(format!("program {name}: {what}, expected {expected}; {said}"))
     }
 }
 
@@ -396,9 +406,9 @@ fn folder(name: &str) -> PathBuf {
     Path::new(HOME).join(name)
 }
 
-/// A file beside the working folder.
+/// File of a program's input or output.
 fn beside(name: &str, kind: &str) -> PathBuf {
-    Path::new(HOME).join(format!("{name}:{kind}"))
+    Path::new(OUTPUTS).join(format!("{name}:{kind}"))
 }
 
 /// Text with addresses in place of `{NAME}`.

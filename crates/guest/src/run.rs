@@ -99,12 +99,12 @@ pub(crate) fn run(
     }
     let objects = sessions.iter().flat_map(|session| session.visit.transfers()).collect();
     let rows = recorder.finish(end, &apps, &watch, objects)?;
+    finish(&mut programs, namespaces, &clock)?;
     // The kernel hands over a partly filled block after its timeout.
     wait(&mut [], &Programs::default(), i64::from(RETIRE_MS) * 2_100_000)?;
     rings.drain(&clock, &mut taps, &mut kept);
     rings.complete()?;
     let mut tables = rows.tables(&mut taps, &kept.rows(scenario), &scenario.taps);
-    finish(&mut programs, namespaces, &clock)?;
     tables.extend(programs.tables()?);
     tables.extend(sockets.table(scenario));
     Ok(Output { tables, capture: rings.capture() })
