@@ -532,6 +532,9 @@ class TcpOptions(TypedDict):
     grow_skb: NotRequired[bool]
     fin_beyond_cwnd: NotRequired[bool]
     rcvbuf_grow: NotRequired[bool]
+    mptcp_sync_sndbuf: NotRequired[bool]
+    mptcp_set_rcvlowat: NotRequired[bool]
+    mptcp_last_snd: NotRequired[bool]
     rack_always: NotRequired[bool]
     tcp_early_retrans: int
     tcp_frto: int

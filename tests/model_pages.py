@@ -49,6 +49,7 @@ _RECEIVER = (
     "tcp_comp_sack_rtt_percent tcp_comp_sack_slack_ns tcp_rmem tcp_moderate_rcvbuf "
     "tcp_adv_win_scale scaling_ratio rcvbuf_grow rx_segment"
 )
+_MULTIPATH = "mptcp_enabled mptcp_last_snd mptcp_sync_sndbuf mptcp_set_rcvlowat"
 _CUBIC = "cubic_hystart cubic_fast_convergence cubic_tcp_friendliness"
 _SLOW_START = "hystart_plus_plus search search_rollback saved_cwnd saved_rtt"
 
@@ -120,7 +121,7 @@ def groups() -> dict[str, list[Page]]:
             _of_options("loss-recovery", "Loss recovery", _RECOVERY),
             _of_options("tcp-receiver", "TCP receiver", _RECEIVER),
             _of_options("ecn", "ECN and Accurate ECN", "tcp_ecn tcp_ecn_option"),
-            _of_options("multipath-tcp", "Multipath TCP", "mptcp_enabled"),
+            _of_options("multipath-tcp", "Multipath TCP", _MULTIPATH),
             Page("schedulers", "Multipath TCP schedulers", SCHEDULERS),
         ],
         "Links": [

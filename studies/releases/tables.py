@@ -1,4 +1,4 @@
-"""Table of docs/profiles.md: `dumbbell study tables releases`.
+"""Tables of docs/profiles.md and docs/multipath.md: `dumbbell study tables releases`.
 
 Each profile of a release beside its kernel, where that kernel was built.
 """
@@ -15,6 +15,10 @@ from dumbbell.studies.pages import Made, Runs, markdown
 
 PAGE = "../../docs/profiles.md"
 FILE = "single-flows.yaml"
+#: Multipath TCP over two paths, for the table of another page.
+PATHS = "../mptcp/grid.yaml"
+PATHS_PAGE = "../../docs/multipath.md"
+PATHS_CELL = ("rate", "delay", "buffer")
 RELEASES = ("6.1", "6.12", "7.3")
 CELL = ("cc", "rate", "rtt", "queue")
 #: Column: words, and from which value of the kernel on a share says anything.
@@ -44,8 +48,23 @@ def spread(both: pl.DataFrame, column: str, least: float) -> str:
     return f"{median:.2f} / {high:.1f} %{fewer}"
 
 
+def over_paths(runs: Runs, release: str) -> list[str]:
+    """Differences of the goodput of Multipath TCP between both engines, % of the kernel's."""
+    chosen = {"hosts.defaults.profile": f"linux-{release}"}
+    ours, theirs = (
+        runs.experiment(PATHS, engine, chosen).flows.filter(pl.col("kind") == "mptcp")
+        for engine in ("sim", f"linux:{release}")
+    )
+    both = ours.join(theirs, PATHS_CELL, suffix="_kernel")
+    relative = pl.col("delivered_bytes") / pl.col("delivered_bytes_kernel") - 1
+    off = both.select(100 * relative.abs()).to_series()
+    high = [off.quantile(share, "linear") for share in (0.5, 0.9, 1.0)]
+    near = off.filter(off <= 5).len()
+    return [f"`linux-{release}`", *(f"{one:.1f} %" for one in high), f"{near} of {off.len()}"]
+
+
 def tables(runs: Runs) -> Iterator[Made]:
-    """The table of the page, if all kernels are there."""
+    """The tables of the pages, if all kernels are there."""
     built = {kernel.name for kernel in kernels()}
     if not runs.allows("sim", "linux") or not built.issuperset(RELEASES):
         return
@@ -60,3 +79,5 @@ def tables(runs: Runs) -> Iterator[Made]:
         rows.append([f"`linux-{release}`", version, str(both.height), *differences])
     heads = ["profile", "kernel", "cells", *(words for words, _ in QUANTITIES.values())]
     yield PAGE, "releases", markdown(heads, rows)
+    heads = ["profile and kernel", "median", "90th percentile", "worst", "within 5 %"]
+    yield PATHS_PAGE, "paths", markdown(heads, [over_paths(runs, one) for one in RELEASES])

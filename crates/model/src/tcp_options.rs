@@ -89,6 +89,18 @@ pub struct TcpOptions {
     /// below an RTT of 1 ms, more while data waits out of order. `false`: by `tcp_rcv_space_adjust`.
     #[serde(default)]
     pub rcvbuf_grow: bool,
+    /// Sizes the connection's send buffer by the sum of its subflows' (`__mptcp_sync_sndbuf`, since Linux
+    /// 6.7). `false`: by the largest.
+    #[serde(default)]
+    pub mptcp_sync_sndbuf: bool,
+    /// An ACK on a subflow waits until the connection's application has read, if reading opens the
+    /// window, and precedes it only if the data cannot be read yet (`mptcp_set_rcvlowat`, since Linux 6.8).
+    #[serde(default)]
+    pub mptcp_set_rcvlowat: bool,
+    /// A burst of Multipath TCP's scheduler outlasts the event that began it, and may end inside of a
+    /// chunk of data (`msk->last_snd`, until Linux 6.5).
+    #[serde(default = "yes")]
+    pub mptcp_last_snd: bool,
     /// RACK finds losses whatever `tcp_recovery` says (since Linux 6.17).
     #[serde(default)]
     pub rack_always: bool,

@@ -358,6 +358,33 @@ pub const ENTRIES: &[Entry] = &[
         source: "tcp_rcvbuf_grow",
     },
     Entry {
+        parameter: of_unit("mptcp_sync_sndbuf", Unit::Flag).derived(PROFILE).at(
+            "mptcp_sync_sndbuf",
+            "send buffer of Multipath TCP: the sum of the subflows', since Linux 6.7",
+        ),
+        setting: Setting::Release,
+        since: "6.7",
+        source: "__mptcp_sync_sndbuf",
+    },
+    Entry {
+        parameter: of_unit("mptcp_set_rcvlowat", Unit::Flag).derived(PROFILE).at(
+            "mptcp_set_rcvlowat",
+            "ACKs of Multipath TCP's subflows follow the application's read, since Linux 6.8",
+        ),
+        setting: Setting::Release,
+        since: "6.8",
+        source: "mptcp_set_rcvlowat",
+    },
+    Entry {
+        parameter: of_unit("mptcp_last_snd", Unit::Flag).derived(PROFILE).at(
+            "mptcp_last_snd",
+            "bursts of Multipath TCP's scheduler outlast the event that began them, until Linux 6.5",
+        ),
+        setting: Setting::Release,
+        since: "",
+        source: "mptcp_subflow_get_send",
+    },
+    Entry {
         parameter: of_unit("rack_always", Unit::Flag)
             .derived(PROFILE)
             .at("rack_always", "RACK finds losses whatever `tcp_recovery` says, since Linux 6.17"),

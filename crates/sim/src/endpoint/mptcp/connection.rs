@@ -189,7 +189,9 @@ impl Connection {
         if acts {
             let was_closed = self.receiver.closed;
             let receiver = subflows.receiver(me);
-            self.receiver.take_from(now, receiver);
+            if self.receiver.take_from(now, receiver) && !self.receiver.is_readable() {
+                receiver.acknowledge_blocked();
+            }
             self.receiver.with(now, me, subflows, Receiver::ack_check);
             if self.receiver.closed && !was_closed {
                 self.acknowledge_fin(now, me, subflows);

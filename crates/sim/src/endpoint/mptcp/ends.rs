@@ -18,6 +18,8 @@ const CONNECTION_STOP: usize = 3;
 
 /// Sink of a subflow: data goes to the connection at once, even if that is read slowly.
 const ALL_AT_ONCE: Sink = Sink { lowat_bytes: 1, rate_bps: None };
+/// The same where subflows have no SO_RCVLOWAT (`mptcp_sockopt_sync_locked`).
+const WITHOUT_LOWAT: Sink = Sink { lowat_bytes: 0, ..ALL_AT_ONCE };
 
 /// Lanes to drain next: first those recorded here, then all subflows touched by the connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +47,9 @@ pub(crate) struct Multipath {
 /// Creates a subflow.
 fn subflow(setup: Setup<'_>, number: u32, flow: &Flow) -> Option<TcpEnds> {
     let Traffic::Tcp(tcp) = &flow.traffic else { return None };
-    let mut ends = TcpEnds::new(setup, number, flow, &Tcp { sink: ALL_AT_ONCE, ..(**tcp).clone() });
+    let [_, receiving] = setup.options(flow);
+    let sink = if receiving.mptcp_set_rcvlowat { WITHOUT_LOWAT } else { ALL_AT_ONCE };
+    let mut ends = TcpEnds::new(setup, number, flow, &Tcp { sink, ..(**tcp).clone() });
     let role = role(setup.scenario, subflow_of(setup.scenario, &flow.name)?);
     let [sending, receiving] = setup.options(flow).map(|options| options.mptcp_enabled);
     ends.sender.make_subflow(role, !sending);

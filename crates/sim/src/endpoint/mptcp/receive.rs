@@ -3,6 +3,7 @@
 
 use super::Subflows;
 use crate::endpoint::tcp::reassembly::Reassembly;
+use crate::endpoint::tcp::receive_buffer::{ReceiveQueue, ReceivedSkb};
 use crate::endpoint::tcp::receiver::Receiver;
 use crate::endpoint::tcp::receiver_window::{DEFAULT_SCALING_RATIO, RATIO_SHIFT};
 use crate::endpoint::tcp::subflow::Shared;
@@ -38,6 +39,8 @@ pub(crate) struct DataReceiver {
     pub(crate) ack_seq: u64,
     /// Bytes read by the application.
     copied: u64,
+    /// Data in order that waits to be read (`sk_receive_queue`).
+    unread: ReceiveQueue,
     reassembly: Reassembly,
     rcvbuf: u64,
     window_end: u64,
@@ -74,6 +77,7 @@ impl DataReceiver {
             options: options.clone(),
             ack_seq: 0,
             copied: 0,
+            unread: ReceiveQueue::default(),
             reassembly: Reassembly::default(),
             rcvbuf: options.tcp_rmem[1],
             window_end: 0,
@@ -122,8 +126,12 @@ impl DataReceiver {
         window / mss * per_segment
     }
 
-    /// Memory in use, with coalesced segments (`__mptcp_rmem`).
+    /// Memory in use (`__mptcp_rmem`). Where half of the buffer is window, an estimate with coalesced
+    /// segments.
     fn memory(&self) -> u64 {
+        if self.options.scaling_ratio {
+            return self.unread.memory_bytes() + self.reassembly.memory_bytes();
+        }
         let unread = self.ack_seq - self.copied - u64::from(self.closed);
         let bytes = unread + self.reassembly.bytes();
         let segments = match self.options.rx_segment {
@@ -172,15 +180,30 @@ impl DataReceiver {
         }
     }
 
-    /// Takes in-order data from a subflow (`__mptcp_move_skbs_from_subflow`).
-    pub(crate) fn take_from(&mut self, now: Time, receiver: &mut Receiver) {
+    /// Takes in-order data from a subflow (`__mptcp_move_skbs_from_subflow`). Returns true if there was
+    /// some.
+    pub(crate) fn take_from(&mut self, now: Time, receiver: &mut Receiver) -> bool {
+        let before = receiver.in_order_bytes();
         if self.options.rcvbuf_grow {
             self.sample_rtt(receiver);
         }
         while let Some(piece) = receiver.take_piece() {
-            self.arrived(now, piece.dsn, piece.bytes);
+            let (mut dsn, end) = (piece.dsn, piece.dsn + piece.bytes);
+            while dsn < end {
+                let bytes = receiver.segment_bytes().min(end - dsn);
+                self.arrived(now, dsn, bytes);
+                dsn += bytes;
+            }
         }
         self.check_fin();
+        receiver.in_order_bytes() > before
+    }
+
+    /// Returns true if an ACK need not precede the application's read: it has enough data
+    /// (`mptcp_data_avail`), or no such rule applies.
+    pub(crate) fn is_readable(&self) -> bool {
+        let waiting = self.delivered_bytes() - self.copied;
+        !self.options.mptcp_set_rcvlowat || waiting >= self.sink.lowat_bytes
     }
 
     /// Processes data bytes (`__mptcp_move_skb`, `__mptcp_ofo_queue`).
@@ -205,12 +228,15 @@ impl DataReceiver {
             return;
         }
         counters.duplicate_bytes += self.ack_seq - dsn;
+        let skb = ReceivedSkb::arriving(self.options.rx_segment, self.ack_seq, end - self.ack_seq);
+        self.unread.push(skb);
         self.ack_seq = end;
         if !self.reassembly.is_empty() {
             let before = self.reassembly.bytes();
             let (next, _) = self.reassembly.advance(end);
             while let Some(buffer) = self.reassembly.take_skb(self.ack_seq) {
                 self.ack_seq += buffer.bytes;
+                self.unread.push(buffer);
             }
             debug_assert_eq!(self.ack_seq, next);
             let used = next - end;
@@ -278,6 +304,10 @@ impl DataReceiver {
 
     fn read(&mut self, now: Time, bytes: u64, subflows: &mut Subflows<'_>) {
         self.copied += bytes;
+        let mut left = bytes;
+        while let Some(piece) = self.unread.read(left) {
+            left -= piece;
+        }
         self.adjust_space(now, bytes, subflows);
         // mptcp_cleanup_rbuf
         let space = self.space();
@@ -345,6 +375,9 @@ impl DataReceiver {
         let mut ratio = u64::MAX;
         for subflow in 0..subflows.len() {
             let receiver = subflows.receiver(subflow);
+            if !receiver.has_joined() {
+                continue;
+            }
             self.space_rtt_us8 = self.space_rtt_us8.max(receiver.rtt_us8());
             ratio = ratio.min(receiver.scaling_ratio());
         }

@@ -3,15 +3,19 @@
 
 use super::scheduler::{self, Pick, Schedule, Stream, View};
 use super::Subflows;
+use crate::endpoint::tcp::sender::Phase;
 use crate::endpoint::tcp::wheel::{Tick, Timer};
 use dumbbell_model::scenario::Connection;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use std::collections::VecDeque;
 
-/// Size of a chunk of the connection's buffer: a page (SKB_FRAG_PAGE_ORDER) with a header.
-const CHUNK_BYTES: u64 = 32_768 - CHUNK_OVERHEAD_BYTES;
-const CHUNK_OVERHEAD_BYTES: u64 = 64;
+/// Size of a chunk of the connection's buffer with its header: a page (SKB_FRAG_PAGE_ORDER).
+const CHUNK_PAGE_BYTES: u64 = 32_768;
+/// Header of a chunk (`struct mptcp_data_frag`).
+const CHUNK_HEADER_BYTES: u64 = 40;
+/// The same for a send buffer of the largest subflow.
+const CHUNK_HEADER_BYTES_6_1: u64 = 64;
 /// Minimum RTO (TCP_RTO_MIN), ms.
 pub(super) const RTO_MIN_MS: u64 = 200;
 /// Segments that a subflow may hold beyond its congestion window, so that TCP builds large skbs and
@@ -36,6 +40,8 @@ pub(crate) struct SubflowState {
     pub(super) penalised: Option<Time>,
     /// True after it was removed or given up.
     pub(crate) gone: bool,
+    /// Its send buffer when the connection's was sized last.
+    cached_sndbuf: u64,
 }
 
 /// Counters for the tables.
@@ -77,9 +83,18 @@ pub(crate) struct DataSender {
     pub(crate) window_end: u64,
     /// Ends of the unacknowledged chunks.
     pub(super) chunks: VecDeque<u64>,
+    chunk_header_bytes: u64,
     memory: u64,
     sndbuf: u64,
+    /// Minimum of the buffer (`tcp_wmem[0]`), to which those of the subflows are added; `None` until
+    /// Linux 6.6 (`__mptcp_sync_sndbuf`).
+    sndbuf_base: Option<u64>,
+    /// True if the scheduler decides before each piece of data (`msk->last_snd`, until Linux 6.5).
+    decides_per_piece: bool,
     pub(crate) no_space: bool,
+    /// True if the window of an ACK that arrives late begins at the newest data ACK. Not so in any
+    /// kernel: the tables of 6.1 were measured with it.
+    late_acks_open_window: bool,
 
     /// Retransmission timer.
     pub(crate) timer: Timer,
@@ -108,7 +123,7 @@ impl DataSender {
         Self {
             tick,
             writer,
-            scheduler: scheduler::new(spec.scheduler),
+            scheduler: scheduler::new(spec.scheduler, options.mptcp_last_snd),
             opportunistic: spec.opportunistic,
             stopped: false,
             source_at: None,
@@ -118,9 +133,17 @@ impl DataSender {
             snd_una: 0,
             window_end: 0,
             chunks: VecDeque::new(),
+            chunk_header_bytes: if options.mptcp_sync_sndbuf {
+                CHUNK_HEADER_BYTES
+            } else {
+                CHUNK_HEADER_BYTES_6_1
+            },
             memory: 0,
             sndbuf: options.tcp_wmem[1],
+            sndbuf_base: options.mptcp_sync_sndbuf.then_some(options.tcp_wmem[0]),
+            decides_per_piece: options.mptcp_last_snd,
             no_space: false,
+            late_acks_open_window: !options.mptcp_sync_sndbuf,
             timer: Timer::default(),
             timer_jiffies: tick.ms(RTO_MIN_MS),
             timeouts_of_fin: 0,
@@ -154,14 +177,37 @@ impl DataSender {
 
     /// Lets an application that waits for space write (`mptcp_write_space`).
     pub(crate) fn write_space(&mut self, now: Time, subflows: &mut Subflows<'_>) {
-        for subflow in 0..subflows.len() {
-            self.sndbuf = self.sndbuf.max(subflows.sender(subflow).memory().1);
-        }
+        self.size_buffer(subflows);
         if self.no_space && self.sndbuf.saturating_sub(self.memory) >= self.memory >> 1 {
             self.set_no_space(false, subflows);
             if self.writer.fills_room() {
                 self.on_source(now, subflows);
             }
+        }
+    }
+
+    /// Sizes the buffer by those of the subflows: by the largest, or by their sum once that of an
+    /// established subflow has changed (`mptcp_propagate_sndbuf` of 6.1 and of 6.7).
+    fn size_buffer(&mut self, subflows: &mut Subflows<'_>) {
+        let (mut sum, mut changed) = (0, false);
+        for subflow in 0..subflows.len() {
+            let state = &mut self.states[subflow];
+            let sender = subflows.sender(subflow);
+            if sender.phase == Phase::Closed || state.gone {
+                changed |= core::mem::take(&mut state.cached_sndbuf) > 0;
+                continue;
+            }
+            let sndbuf = sender.memory().1;
+            sum += sndbuf;
+            if sender.is_open() {
+                changed |= core::mem::replace(&mut state.cached_sndbuf, sndbuf) != sndbuf;
+            }
+            if self.sndbuf_base.is_none() {
+                self.sndbuf = self.sndbuf.max(sndbuf);
+            }
+        }
+        if let Some(base) = self.sndbuf_base.filter(|_| changed) {
+            self.sndbuf = base + sum;
         }
     }
 
@@ -187,8 +233,8 @@ impl DataSender {
                     space
                 } else if self.memory < self.sndbuf {
                     self.chunks.push_back(self.written);
-                    self.memory += CHUNK_OVERHEAD_BYTES;
-                    CHUNK_BYTES
+                    self.memory += self.chunk_header_bytes;
+                    CHUNK_PAGE_BYTES - self.chunk_header_bytes
                 } else {
                     self.set_no_space(true, subflows);
                     break;
@@ -213,7 +259,7 @@ impl DataSender {
         let Some(&end) = self.chunks.back().filter(|&&end| end > self.next) else { return 0 };
         let before = self.chunks.len().checked_sub(2).and_then(|at| self.chunks.get(at));
         let begins = before.copied().unwrap_or(self.snd_una).max(self.snd_una);
-        CHUNK_BYTES.saturating_sub(end - begins)
+        (CHUNK_PAGE_BYTES - self.chunk_header_bytes).saturating_sub(end - begins)
     }
 
     /// Ends the stream.
@@ -314,6 +360,10 @@ impl DataSender {
                 break;
             }
             let pick = match context {
+                _ if !first && self.burst_goes_on(writing) => {
+                    let subflow = writing.unwrap_or_default();
+                    Some(Pick { subflow, from: stream.next, most_bytes: u64::MAX })
+                }
                 _ if self.fell_back => self.views[0].has_memory.then_some(Pick {
                     subflow: 0,
                     from: stream.next,
@@ -364,6 +414,21 @@ impl DataSender {
             self.check_fin(now, subflows);
         }
         delegate
+    }
+
+    /// Returns true if the subflow being written to gets the next data without a decision: up to the
+    /// end of a chunk, and beyond it while the burst lasts (`__subflow_push_pending`, Linux 6.6).
+    fn burst_goes_on(&self, writing: Option<usize>) -> bool {
+        let Some(subflow) = writing.filter(|_| self.scheduler.fills_buffers()) else {
+            return false;
+        };
+        if self.decides_per_piece || self.fell_back {
+            return false;
+        }
+        let at = self.chunks.partition_point(|&end| end < self.next);
+        let view = &self.views[subflow];
+        self.chunks.get(at) != Some(&self.next)
+            || (self.scheduler.burst_lasts() && view.has_memory && view.active)
     }
 
     /// `mptcp_push_release`.
@@ -418,7 +483,9 @@ impl DataSender {
         subflows: &mut Subflows<'_>,
     ) -> Option<usize> {
         let una = if data_ack > self.snd_nxt { self.snd_una } else { data_ack.max(self.snd_una) };
-        self.window_end = self.window_end.max(una + window);
+        // The window begins where the ACK says, which a slow path brings late.
+        let begins = if self.late_acks_open_window { una } else { data_ack.min(una) };
+        self.window_end = self.window_end.max(begins + window);
         let mut delegate = None;
         if self.window_end > self.next {
             delegate = self.push(now, Context::Ack { subflow, first: false }, subflows);
@@ -436,9 +503,9 @@ impl DataSender {
         let una = self.snd_una.min(self.written);
         while self.chunks.front().is_some_and(|&end| end <= una) {
             self.chunks.pop_front();
-            self.memory = self.memory.saturating_sub(CHUNK_OVERHEAD_BYTES);
+            self.memory = self.memory.saturating_sub(self.chunk_header_bytes);
         }
-        let overhead = self.chunks.len() as u64 * CHUNK_OVERHEAD_BYTES;
+        let overhead = self.chunks.len() as u64 * self.chunk_header_bytes;
         self.memory = self.written - una + overhead;
         self.next = self.next.max(una);
         let all = if self.fin_sent { self.written + 1 } else { self.written };

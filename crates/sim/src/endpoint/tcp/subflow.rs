@@ -420,6 +420,21 @@ impl Receiver {
         self.established && !self.finished
     }
 
+    /// Returns true once the connection has the subflow (`conn_list`).
+    pub(crate) fn has_joined(&self) -> bool {
+        self.established
+    }
+
+    /// Payload bytes of a received segment (`icsk_ack.rcv_mss`).
+    pub(crate) fn segment_bytes(&self) -> u64 {
+        self.ack.rcv_mss
+    }
+
+    /// Sends an ACK at once if more than a segment is not acknowledged (`subflow_data_ready`).
+    pub(crate) fn acknowledge_blocked(&mut self) {
+        self.ack.now |= self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
+    }
+
     /// Receiver's RTT × 8, microseconds.
     pub(crate) fn rtt_us8(&self) -> u64 {
         self.rcv_rtt_us8

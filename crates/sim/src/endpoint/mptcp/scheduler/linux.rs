@@ -1,23 +1,31 @@
 //! Linux's default scheduler (`mptcp_subflow_get_send` of 6.1): the subflow that will finish
-//! sending its queued data first, for a burst of up to 64 KB.
+//! sending its queued data first, for a burst of up to 64 KB. Since 6.6 a burst ends with the event
+//! that began it.
 
 use super::{Pick, Schedule, Stream, View};
 
 /// MPTCP_SEND_BURST_SIZE: 64 KB less TCP header, options, IPv6 header and fragment header.
 const BURST_BYTES: u64 = 65_536 - 20 - 40 - 40 - 8;
 
-#[derive(Default)]
 pub(super) struct Linux {
+    /// True if a burst outlasts the event that began it (`msk->last_snd`).
+    keeps_burst: bool,
     /// Subflow of the current burst, and the bytes left of it.
     last: Option<(usize, i64)>,
     /// Mean pacing rate of each subflow (`avg_pacing_rate`).
     rates: Vec<u64>,
 }
 
+impl Linux {
+    pub(super) fn new(keeps_burst: bool) -> Self {
+        Self { keeps_burst, last: None, rates: Vec::new() }
+    }
+}
+
 impl Schedule for Linux {
     fn pick(&mut self, stream: &Stream, subflows: &[View]) -> Option<Pick> {
         let pick = |subflow| Pick { subflow, from: stream.next, most_bytes: u64::MAX };
-        if let Some((last, burst)) = self.last {
+        if let Some((last, burst)) = self.last.filter(|_| self.keeps_burst) {
             if burst > 0 && subflows[last].has_memory && subflows[last].active {
                 return Some(pick(last));
             }
@@ -68,6 +76,10 @@ impl Schedule for Linux {
         self.last = None;
     }
 
+    fn burst_lasts(&self) -> bool {
+        self.last.is_some_and(|(_, burst)| burst > 0)
+    }
+
     fn fills_buffers(&self) -> bool {
         true
     }
@@ -84,16 +96,16 @@ mod tests {
         paths[0].queued_bytes = 40_000;
         paths[1].queued_bytes = 50_000;
         paths[1].pacing_rate = 2_000_000; // 25 ms against 40.
-        let pick = Linux::default().pick(&stream(100), &paths);
+        let pick = Linux::new(true).pick(&stream(100), &paths);
         assert_eq!(pick.map(|pick| pick.subflow), Some(1));
         paths[1].pacing_rate = 1_000_000;
-        let pick = Linux::default().pick(&stream(100), &paths);
+        let pick = Linux::new(true).pick(&stream(100), &paths);
         assert_eq!(pick.map(|pick| pick.subflow), Some(0));
     }
 
     #[test]
     fn a_burst_stays_where_it_began() {
-        let mut scheduler = Linux::default();
+        let mut scheduler = Linux::new(true);
         let mut paths = [path(10, 10, 0), path(10, 10, 0)];
         let mut order = Vec::new();
         for _ in 0..120 {
@@ -108,10 +120,24 @@ mod tests {
     }
 
     #[test]
+    fn without_last_snd_each_decision_is_a_new_one() {
+        let mut scheduler = Linux::new(false);
+        let mut paths = [path(10, 10, 0), path(10, 10, 0)];
+        let pick = scheduler.pick(&stream(200), &paths);
+        assert_eq!(pick.map(|pick| pick.subflow), Some(0));
+        paths[0].queued_bytes = 1000;
+        if let Some(pick) = pick {
+            scheduler.sent(&pick, 1000);
+        }
+        assert!(scheduler.burst_lasts());
+        assert_eq!(scheduler.pick(&stream(200), &paths).map(|pick| pick.subflow), Some(1));
+    }
+
+    #[test]
     fn no_memory_on_the_best_means_to_wait() {
         let mut paths = [path(10, 10, 0), path(10, 10, 0)];
         paths[0].has_memory = false;
         paths[1].queued_bytes = 1;
-        assert_eq!(Linux::default().pick(&stream(9), &paths), None);
+        assert_eq!(Linux::new(true).pick(&stream(9), &paths), None);
     }
 }

@@ -85,16 +85,21 @@ pub(crate) trait Schedule: Send {
     /// Records that data waits because the receive window is full.
     fn window_full(&mut self, _subflows: &[View]) {}
 
+    /// Returns true if the subflow of the last decision may get more data.
+    fn burst_lasts(&self) -> bool {
+        false
+    }
+
     /// Returns true if subflows accept data beyond their congestion windows, as in Linux.
     fn fills_buffers(&self) -> bool {
         false
     }
 }
 
-/// Creates a scheduler.
-pub(crate) fn new(scheduler: Scheduler) -> Box<dyn Schedule> {
+/// Creates a scheduler. With `last_snd`, bursts of Linux's outlast the event that began them.
+pub(crate) fn new(scheduler: Scheduler, last_snd: bool) -> Box<dyn Schedule> {
     match scheduler {
-        Scheduler::Default => Box::new(linux::Linux::default()),
+        Scheduler::Default => Box::new(linux::Linux::new(last_snd)),
         Scheduler::LowestRtt => Box::new(lowest_rtt::LowestRtt),
         Scheduler::RoundRobin => Box::new(round_robin::RoundRobin::default()),
         Scheduler::Redundant => Box::new(redundant::Redundant::default()),
@@ -155,13 +160,13 @@ pub(crate) mod tests {
         ] {
             let backup = View { backup: true, ..path(1, 10, 0) };
             let mut paths = [path(50, 10, 0), backup];
-            let first = new(scheduler).pick(&stream(9), &paths).map(|pick| pick.subflow);
+            let first = new(scheduler, true).pick(&stream(9), &paths).map(|pick| pick.subflow);
             assert_eq!(first, Some(0), "{scheduler:?}");
             paths[0].active = false;
-            let then = new(scheduler).pick(&stream(9), &paths).map(|pick| pick.subflow);
+            let then = new(scheduler, true).pick(&stream(9), &paths).map(|pick| pick.subflow);
             assert_eq!(then, Some(1), "{scheduler:?}");
             paths[1].active = false;
-            assert_eq!(new(scheduler).pick(&stream(9), &paths), None, "{scheduler:?}");
+            assert_eq!(new(scheduler, true).pick(&stream(9), &paths), None, "{scheduler:?}");
         }
     }
 }
