@@ -4,7 +4,6 @@ from __future__ import annotations
 
 _TIES = "packets of several paths at one nanosecond are taken in another order"
 _PATHS = "unknown, from 571 ms on: the scheduler prefers the second path one ACK earlier on the kernel"
-_TIMES = "unknown, from 216 ms on: a window opens one ACK later on the kernel"
 
 _PACKETS = "test_packet_by_packet.py"
 _SPRAYED = f"{_PACKETS}::test_four_seconds_over_two_sprayed_paths_are_the_same_packets"
@@ -19,7 +18,6 @@ _BOTH = {
 KNOWN: dict[str, dict[str, str]] = {
     "6.12": {
         **_BOTH,
-        f"{_CONTROLS}_the_first_round_trips_are_the_same_packets[vegas]": _TIMES,
     },
     "7.3": {
         **_BOTH,

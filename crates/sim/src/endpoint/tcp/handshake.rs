@@ -209,6 +209,7 @@ impl Receiver {
 
     fn send_syn_ack(&mut self, flags: Flags) {
         let window_bytes = self.rcv_wnd.min(u64::from(u32::MAX)) as u32;
+        self.heard_at = self.now;
         let header = self.header();
         let segment = Segment { flags, window_bytes, ..header };
         let segment = segment.with_multipath(self.multipath_of_syn_ack());

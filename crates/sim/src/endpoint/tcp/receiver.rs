@@ -122,7 +122,8 @@ pub(crate) struct Receiver {
     /// Start of the current RTT measurement by window (`rcv_rtt_est`).
     pub(super) rcv_rtt_since: Option<Time>,
     pub(super) rcv_rtt_seq: u64,
-    /// Time of the last segment or timer of ACKs (`tcp_mstamp`).
+    /// Time at which the connection last read the clock (`tcp_mstamp`): time stamps of ACKs and
+    /// autotuning have this time.
     pub(super) heard_at: Time,
     pub(super) space_time: Time,
     pub(super) space_seq: u64,
@@ -529,8 +530,8 @@ impl Receiver {
         self.set_now(now);
         if self.compressed_timer <= now {
             self.compressed_timer = Time::NEVER;
-            self.heard_at = now;
             if self.compressed > 0 {
+                self.read_clock_for_ack();
                 self.send_ack();
             }
         }
@@ -593,6 +594,7 @@ impl Receiver {
             self.fin_timer.set(self.tick, self.jiffy.number, due);
         }
         let fin = Flags { fin: true, ..Flags::default() };
+        self.heard_at = self.now;
         self.send(fin);
     }
 }

@@ -159,7 +159,7 @@ impl Receiver {
             seq: self.snd_nxt.unwrap_or(u64::from(self.fins > 0)),
             ack: self.rcv_nxt,
             timestamps: self.options.tcp_timestamps,
-            tsval_ms: (self.now.as_us() / 1000) as u32,
+            tsval_ms: (self.heard_at.as_us() / 1000) as u32,
             tsecr_ms: self.ts_recent_ms,
             flags: Flags { ace: self.ecn_ace(), ..Flags::default() },
             window_bytes: self.rcv_wnd.min(u64::from(u32::MAX)) as u32,
@@ -171,6 +171,15 @@ impl Receiver {
     #[inline(always)]
     fn has_plain_header(&self) -> bool {
         self.subflow.is_none() && self.sack_count == 0 && self.dsack.is_none() && !self.ecn.option
+    }
+
+    /// Reads the clock before an ACK from a read or from the timer of compressed ACKs
+    /// (`__tcp_cleanup_rbuf`, `tcp_compressed_ack_kick`). Kernels before `tcp_rcvbuf_grow` do not:
+    /// that ACK has the time stamp of the last segment or read.
+    pub(super) fn read_clock_for_ack(&mut self) {
+        if self.options.rcvbuf_grow {
+            self.heard_at = self.now;
+        }
     }
 
     /// `tcp_send_ack`.
@@ -234,6 +243,7 @@ impl Receiver {
 
     /// Processes the transmission of an ACK by the sender, with or without data.
     pub(super) fn carried_ack(&mut self, data: bool) {
+        self.heard_at = self.now; // `tcp_write_xmit`
         if self.established {
             self.set_window(self.select_window());
             self.ack_sent();

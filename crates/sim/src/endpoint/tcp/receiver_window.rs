@@ -3,7 +3,7 @@
 
 use super::receive_buffer::{arriving_memory, judged_memory};
 use super::receiver::Receiver;
-use dumbbell_model::{DelayedAck, Span, Time};
+use dumbbell_model::{DelayedAck, Span};
 
 /// Share of memory that counts as window until it is measured, in 256ths.
 pub(crate) const DEFAULT_SCALING_RATIO: u64 = 128;
@@ -247,7 +247,7 @@ impl Receiver {
             }
         }
         if due {
-            self.heard_at = self.now;
+            self.read_clock_for_ack();
             self.send_ack();
         }
     }
@@ -255,7 +255,10 @@ impl Receiver {
     /// Grows the buffer to twice the data read per RTT, and further if that grows (dynamic
     /// right-sizing, `tcp_rcv_space_adjust`; Feng & Fisk 2001).
     pub(super) fn adjust_space(&mut self) {
-        let elapsed_us = self.autotuning_time().since(self.space_time).as_us();
+        if !self.options.rcvbuf_grow {
+            self.heard_at = self.now; // Later kernels leave the time of the last segment.
+        }
+        let elapsed_us = self.heard_at.since(self.space_time).as_us();
         if self.rcv_rtt_us8 == 0 || elapsed_us < self.rcv_rtt_us8 >> 3 {
             return;
         }
@@ -269,17 +272,7 @@ impl Receiver {
             self.grow_buffer(before);
         }
         self.space_seq = self.copied_seq;
-        self.space_time = self.autotuning_time();
-    }
-
-    /// Current time of autotuning: that of the last segment with `tcp_rcvbuf_grow` (`tcp_mstamp` is
-    /// not refreshed), else that of the read.
-    fn autotuning_time(&self) -> Time {
-        if self.options.rcvbuf_grow {
-            self.heard_at
-        } else {
-            self.now
-        }
+        self.space_time = self.heard_at;
     }
 
     /// Grows the buffer after the bytes read per RTT rose from `before` to `space_bytes`.
