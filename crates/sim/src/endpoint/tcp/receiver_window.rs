@@ -13,6 +13,11 @@ pub(crate) const RATIO_SHIFT: u32 = 8;
 /// RTT below which the buffer grows less (`tcp_rcvbuf_low_rtt`).
 const LOW_RTT_US: u64 = 1000;
 
+/// Time from the arrival that completes what an application waits for until it reads. Any positive
+/// value sends the ACK that opens the window after the ACKs of that arrival, as on a real host. These
+/// are three steps of the kernel's clock in virtual time.
+const WAKE_UP: Span = Span::from_ns(768);
+
 /// Read interval of a rate-limited application.
 pub(super) const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
 
@@ -179,13 +184,13 @@ impl Receiver {
     }
 
     /// Wakes the application once enough data is readable (`tcp_data_ready`). An application that
-    /// waits for more than one byte runs after all arrivals of this instant, so ACKs come first.
+    /// waits for more than one byte takes a moment to run.
     pub(super) fn wake_application(&mut self) {
         if self.sink.rate_bps.is_some() || !self.is_readable() {
             return;
         }
         if self.sink.lowat_bytes > 1 {
-            self.read_at = Some(self.now);
+            self.read_at.get_or_insert(self.now + WAKE_UP);
         } else {
             self.read(self.unread_bytes());
         }
