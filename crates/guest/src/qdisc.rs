@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 
 /// Limit in bytes that tbf requires but does not use, since it has a child.
 const UNUSED_BYTES: u64 = 1 << 20;
+/// Rate at which a frame takes less than a nanosecond. With a rate netem keeps the order of packets: each
+/// leaves after the one before it, whatever the jitter (`netem_enqueue`).
+const IN_ORDER: &str = "rate 100000000000000bit";
 /// Burst of a bucket that models a wire: one frame at a time.
 const FULL_FRAME_BYTES: u64 = 1514;
 
@@ -202,6 +205,7 @@ impl<'a> Stages<'a> {
             jitter: pipe.jitter,
             limit: ENDLESS_PACKETS,
             other: damage(pipe),
+            rate: if pipe.jitter > Span::ZERO { IN_ORDER.to_owned() } else { String::new() },
             ..Netem::default()
         };
         let burst_bytes = match pipe.shaper {
@@ -496,6 +500,17 @@ mod tests {
             "parent 1:1 handle 2: bfifo limit 31514b",
         ];
         assert_eq!(lines(&pipe), expected);
+    }
+
+    #[test]
+    fn jitter_of_a_link_keeps_the_order_and_that_of_a_netem_does_not() {
+        let jitter = Span::from_ms(2);
+        let pipe = Pipe { delay: Span::from_ms(5), jitter, ..bare() };
+        let line = "root handle 1: netem limit 1000000 delay 6000us 1000us rate 100000000000000bit";
+        assert_eq!(lines(&pipe), [line]);
+        let queue = Queue::Netem { delay: Span::from_ms(5), jitter, limit_packets: 100 };
+        let line = "root handle 1: netem limit 100 delay 6000us 1000us";
+        assert_eq!(lines(&Pipe { queue, ..bare() }), [line]);
     }
 
     #[test]
