@@ -25,7 +25,7 @@ dumbbell: 1
 name: case
 template: {{dumbbell: {{{line}}}}}
 hosts: {{defaults: {{profile: linux-6.12}}}}
-flows: [{{name: f, from: s1, to: d1, tcp: {{congestion_control: bbr3{tcp}}}}}]
+{links}flows: [{{name: f, from: s1, to: d1, tcp: {{congestion_control: bbr3{tcp}}}}}]
 sampling: {{interval: 5 ms, keep: [samples]}}
 duration: {duration_s} s
 seed: {seed}
@@ -105,10 +105,16 @@ class Lab:
         tcp: str = "",
         rate_mbps: float = RATE_MBPS,
         seed: int = 1,
+        links: str = "",
     ) -> list[Moment]:
-        """The trajectory of the flow."""
-        options = f", {tcp}" if tcp else ""
-        text = EXPERIMENT.format(line=line, tcp=options, duration_s=duration_s, seed=seed)
+        """The trajectory of the flow. `links`: changes of links other than the bottleneck."""
+        text = EXPERIMENT.format(
+            line=line,
+            links=f"links: {links}\n" if links else "",
+            tcp=f", {tcp}" if tcp else "",
+            duration_s=duration_s,
+            seed=seed,
+        )
         if text not in self._ran:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "case.yaml"
