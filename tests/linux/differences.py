@@ -7,7 +7,7 @@ _BATCH = (
     "queues and tcp_grow_skb (docs/profiles.md)"
 )
 _LOSSY = "unknown: with bursts of ACKs the kernel's window does not double in Recovery"
-_PATHS = "unknown, from 571 ms on: the scheduler prefers the second path one ACK earlier on the kernel"
+_PATHS = "unknown, from 571 ms on: the scheduler takes the second path an ACK earlier on the kernel"
 
 _PACKETS = "test_packet_by_packet.py"
 _SPRAYED = f"{_PACKETS}::test_four_seconds_over_two_sprayed_paths_are_the_same_packets"
