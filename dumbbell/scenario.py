@@ -73,6 +73,12 @@ class LossOf(TypedDict, total=False):
 #: Loss before the queue.
 Loss = Literal["none"] | LossOf
 
+#: ECN field of the IP header (RFC 3168 §5).
+EcnField = Literal["not_ect", "ect1", "ect0", "ce"]
+
+#: TCP flag that ECN uses (RFC 3168 §6.1, RFC 9768 §3.1).
+EcnFlag = Literal["ece", "cwr", "ae"]
+
 
 class ShaperSerial(TypedDict):
     """`serial`."""
@@ -295,6 +301,7 @@ class Pipe(TypedDict):
     reordering: Reordering | None
     ack_aggregation: AckAggregation | None
     slots: NotRequired[Slots | None]
+    rewrites: NotRequired[list[Rewrite]]
     changes: list[Change]
 
 
@@ -310,6 +317,17 @@ class ScriptedDrop(TypedDict):
 
     flow: str
     nth: int
+
+
+class Rewrite(TypedDict):
+    """Rewriting of the headers that ECN uses, as middleboxes do it."""
+
+    flow: str | None
+    nth: list[int]
+    ecn: EcnField | None
+    clear_flags: list[EcnFlag]
+    set_flags: list[EcnFlag]
+    strip_accecn: bool
 
 
 class Peak(TypedDict):

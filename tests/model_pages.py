@@ -28,6 +28,7 @@ _IMPAIRMENTS = {
     "loss.gilbert_elliott": "loss",
     "loss.scripted": "loss",
     "corruption": "loss",
+    "rewrites": "rewriting",
     "jitter": "jitter-and-reordering",
     "reordering": "jitter-and-reordering",
     "ack_aggregation": "ack-aggregation",
@@ -104,6 +105,7 @@ def groups() -> dict[str, list[Page]]:
         "loss": "Loss and corruption",
         "ack-aggregation": "ACK aggregation",
         "slots": "Slots",
+        "rewriting": "Rewriting of ECN",
         "jitter-and-reordering": "Jitter and reordering",
     }
     damage: dict[str, list[str]] = {}

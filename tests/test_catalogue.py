@@ -116,6 +116,7 @@ def test_every_impairment_is_documented_drawn_and_realised_or_refused(one: Impai
 
 #: An example of each impairment.
 ONE_OF = {
+    "rewrites": "rewrites: [{{ecn: not_ect}}, {{flow: f, nth: 3, clear_flags: ece}}]",
     "duplication": "duplication: 1 %",
     "policer": "policer: {{rate: 8 Mbit/s, burst: 20 KiB}}",
     "loss.independent": "loss: {{independent: {{probability: 1 %}}}}",

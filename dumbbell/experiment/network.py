@@ -29,6 +29,7 @@ from dumbbell.experiment.fields import (
 from dumbbell.experiment.framing import Framing, Overhead
 from dumbbell.experiment.queues import FRAME_BYTES, QueueDiscipline
 from dumbbell.experiment.rate_traces import RateTraceSpec
+from dumbbell.experiment.rewrites import Rewrites
 from dumbbell.experiment.slots import SlotsSpec
 from dumbbell.experiment.units import SIZE, QuantityError, whole
 
@@ -212,6 +213,7 @@ class PipeSpec(Strict):
     reordering: ReorderingSpec | None = None
     ack_aggregation: AckAggregationSpec | None = None
     slots: SlotsSpec | None = None
+    rewrites: Rewrites | None = None
     overhead: Overhead | None = None
     framing: Framing | None = None
     changes: Annotated[list[ChangeSpec], Field(max_length=MAX_ITEMS)] | None = None

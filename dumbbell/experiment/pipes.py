@@ -232,6 +232,8 @@ def pipe(spec: PipeSpec, folder: Path, at: Loc) -> tuple[dict[str, Any], Pending
     }
     if spec.slots is not None:
         done["slots"] = spec.slots.scenario()
+    if spec.rewrites:
+        done["rewrites"] = [one.scenario() for one in spec.rewrites]
     return done, Pending(done, limits, rate, at)
 
 

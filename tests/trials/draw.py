@@ -26,6 +26,7 @@ NOT_DRAWN = {
     "serial": "of `shaper`: the same as `rate`",
     "file": "of a trace: `deliveries` means the same and needs no file",
     "slots": "drawn by `pipe`, where a wire is in front of them",
+    "rewrites": "as `slots`",
     "rates": "need a file: tests/experiment/test_rate_traces.py",
     **dict.fromkeys(("column", "unit", "time", "time_unit", "length"), "as `rates`"),
     "access": "of links: tests/experiment/test_access.py",
@@ -276,6 +277,10 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
         for name in ("overhead", "framing"):
             if name in found:
                 found[name] = VALUES[name](draw)
+    if found.get("rate"):
+        own = Draw(1 + int(found["rate"].split()[0]))  # As for slots.
+        if own.chance(0.2):
+            found["rewrites"] = rewrites(own)
     if draw.chance(0.15):
         found["changes"] = changes(draw, rate="rate" in found)
     if both and draw.chance(0.1):
@@ -283,6 +288,22 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
     if both and draw.chance(0.1):
         found["backward"] = {"loss": draw.share(5), "delay": draw.time(1, 20_000)}
     return found
+
+
+def rewrites(draw: Draw) -> list[dict[str, Any]]:
+    """Changes of headers, of all packets or of some of the first flow."""
+    found: dict[str, Any] = {}
+    if draw.chance(0.5):
+        numbers = sorted(draw.random.sample(range(1, 40), draw.random.randint(1, 4)))
+        found |= {"flow": "flow1", "nth": numbers}
+    kind = draw.one("ecn", "clear_flags", "set_flags", "strip_option")
+    if kind == "ecn":
+        found["ecn"] = draw.one("not_ect", "ect0", "ect1", "ce")
+    elif kind == "strip_option":
+        found["strip_option"] = "accecn"
+    else:
+        found[kind] = draw.one("ece", "cwr", "ae", ["ece", "cwr", "ae"])
+    return [found]
 
 
 def slots(draw: Draw) -> dict[str, Any]:
@@ -529,6 +550,7 @@ VALUES: Mapping[str, Value] = {
     "reordering": lambda d: d.drawn("ReorderingSpec", 1),
     "ack_aggregation": lambda d: d.drawn("AckAggregationSpec", 1),
     "slots": slots,
+    "rewrites": rewrites,
     "netem": lambda d: d.drawn("NetemSpec", 0.3),
     "shaper": lambda d: {"tbf": d.drawn("TbfSpec", 0.3)},
     "changes": lambda d: changes(d, rate=False),

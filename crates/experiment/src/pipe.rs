@@ -102,6 +102,7 @@ pipe! {
     reordering: Value,
     ack_aggregation: Value,
     slots: Value,
+    rewrites: Value,
     overhead: i64,
     framing: Value,
     changes: Value,
@@ -151,6 +152,7 @@ impl Pipe {
                 Ok(json!({"max_wait_ns": wait, "max_acks": acks as u64}))
             })?,
             slots: fields.read("slots", slots)?,
+            rewrites: fields.read("rewrites", rewrites)?,
             overhead: fields.read("overhead", signed_size)?,
             framing: fields.read("framing", framing)?,
             changes: fields.read("changes", |node| node.items()?.iter().map(change).collect())?,
@@ -285,6 +287,9 @@ impl Pipe {
             "ack_aggregation": self.ack_aggregation,
             "changes": self.changes.clone().unwrap_or_else(|| json!([])),
         });
+        if let Some(rewrites) = &self.rewrites {
+            made["rewrites"] = rewrites.clone();
+        }
         if let Some(slots) = &self.slots {
             made["slots"] = slots.clone();
         }
@@ -399,6 +404,41 @@ fn loss(node: &Node<'_>) -> Result<Value> {
         }
         _ => "none".into(),
     })
+}
+
+fn rewrites(node: &Node<'_>) -> Result<Value> {
+    let made: Result<Vec<_>> = node.items()?.iter().map(rewrite).collect();
+    Ok(made?.into())
+}
+
+fn rewrite(node: &Node<'_>) -> Result<Value> {
+    const ECN: &[&str] = &["not_ect", "ect1", "ect0", "ce"];
+    const FLAGS: &[&str] = &["ece", "cwr", "ae"];
+    let fields = node.only(&["flow", "nth", "ecn", "clear_flags", "set_flags", "strip_option"])?;
+    let chosen = |node: &Node<'_>, among: &[&str]| match node.text() {
+        Some(name) if among.contains(&name) => Ok(Value::from(name)),
+        _ => node.fail("unknown name"),
+    };
+    let flags = |name| {
+        let read = |node: &Node<'_>| {
+            node.one_or_more()?.iter().map(|one| chosen(one, FLAGS)).collect::<Result<Vec<_>>>()
+        };
+        Ok(fields.read(name, read)?.unwrap_or_default())
+    };
+    let numbers = |node: &Node<'_>| {
+        let read = |one: &Node<'_>| Ok(one.whole(1, 1 << 53)? as u64);
+        node.one_or_more()?.iter().map(read).collect::<Result<Vec<_>>>()
+    };
+    let made = json!({
+        "flow": fields.read("flow", Node::name)?,
+        "nth": fields.read("nth", numbers)?.unwrap_or_default(),
+        "ecn": fields.read("ecn", |node| chosen(node, ECN))?,
+        "clear_flags": flags("clear_flags")?,
+        "set_flags": flags("set_flags")?,
+        "strip_accecn":
+            fields.read("strip_option", |node| chosen(node, &["accecn"]))?.is_some(),
+    });
+    Ok(made)
 }
 
 fn change(node: &Node<'_>) -> Result<Value> {

@@ -52,6 +52,12 @@ impl Program {
         self.word(0x2d, one, other, 0, 0);
     }
 
+    /// Jumps unless register `one` is below register `other`.
+    pub(crate) fn unless_below(&mut self, one: u8, other: u8, to: Label) {
+        self.jumps.push((self.words.len(), to));
+        self.word(0x3d, one, other, 0, 0);
+    }
+
     /// Jumps always.
     pub(crate) fn go_to(&mut self, to: Label) {
         self.jump(0x05, 0, 0, to);

@@ -25,6 +25,7 @@ mod programs;
 mod qdisc;
 mod realise;
 mod record;
+mod rewriting;
 mod run;
 mod scripted;
 mod sessions;

@@ -26,13 +26,15 @@ pub(crate) struct Qdiscs {
     pub(crate) police: Option<String>,
     /// Numbers of the segments to drop, by name of the flow.
     pub(crate) scripted: BTreeMap<String, Vec<u64>>,
+    /// True if headers are rewritten.
+    pub(crate) rewrites: bool,
     /// Lines of `tc qdisc change` by time.
     pub(crate) changes: Vec<(Span, String)>,
 }
 
 impl Qdiscs {
     pub(crate) fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.police.is_none() && self.scripted.is_empty()
+        self.lines.is_empty() && self.police.is_none() && self.scripted.is_empty() && !self.rewrites
     }
 }
 
@@ -149,7 +151,8 @@ pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdisc
         )
     });
     let changes = stages.changes()?;
-    Ok(Qdiscs { lines, chain, police, scripted, changes })
+    let rewrites = !pipe.rewrites.is_empty();
+    Ok(Qdiscs { lines, chain, police, scripted, rewrites, changes })
 }
 
 /// Loss as options of netem, and scripted drops by flow.
@@ -445,6 +448,7 @@ mod tests {
             reordering: None,
             ack_aggregation: None,
             slots: None,
+            rewrites: Vec::new(),
             changes: Vec::new(),
         }
     }

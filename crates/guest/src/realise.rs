@@ -2,7 +2,7 @@
 
 use crate::batch::{batch, because};
 use crate::plan::{Namespace, Plan};
-use crate::{dualpi2, ecmp, host, scripted, sys};
+use crate::{dualpi2, ecmp, host, rewriting, scripted, sys};
 use nix::mount::{mount, MsFlags};
 use nix::sched::{setns, unshare, CloneFlags};
 use std::fs::{self, File};
@@ -77,9 +77,9 @@ impl Namespaces {
         Ok(built)
     }
 
-    /// Attaches the classifiers of scripted drops and of spraying per flow.
+    /// Attaches the classifiers of scripted drops, of rewrites and of spraying per flow.
     fn classify(&mut self, plan: &Plan) -> Result<()> {
-        if plan.scripted.is_empty() && plan.per_flow.is_empty() {
+        if plan.scripted.is_empty() && plan.rewrites.is_empty() && plan.per_flow.is_empty() {
             return Ok(());
         }
         let none: Option<&str> = None;
@@ -88,6 +88,16 @@ impl Namespaces {
             let path = format!("{CLASSIFIERS}/{number}");
             self.counters.push(scripted::pin(one.flow, &one.nth, &path)?);
             let line = format!("filter add dev {} egress bpf da object-pinned {path}", one.device);
+            self.tc(one.namespace, &[line])?;
+        }
+        for (number, one) in plan.rewrites.iter().enumerate() {
+            let path = format!("{CLASSIFIERS}/rewrite{number}");
+            rewriting::pin(&one.spec, one.flow, &path)?;
+            // Before all other filters: those without a preference come after.
+            let (device, position) = (&one.device, one.position);
+            let line = format!(
+                "filter add dev {device} egress pref {position} bpf da object-pinned {path}"
+            );
             self.tc(one.namespace, &[line])?;
         }
         let forget = format!("{CLASSIFIERS}/forget");

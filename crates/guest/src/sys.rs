@@ -235,7 +235,8 @@ pub(crate) fn bpf_pin_classifier(instructions: &[u8], path: &str) -> Result<()> 
     const OBJ_PIN: i64 = 6;
     const SCHED_CLS: u64 = 3;
     let licence = CString::new("Apache-2.0")?;
-    let mut log = vec![0_u8; 65536];
+    // Loops fill it, and the kernel refuses a program whose log does not fit.
+    let mut log = vec![0_u8; 4 << 20];
     let count = instructions.len() as u64 / 8;
     // prog_type and insn_cnt, insns, license, log_level and log_size, log_buf, kern_version and flags.
     let attributes = [

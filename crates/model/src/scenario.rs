@@ -155,7 +155,7 @@ pub struct Link {
     pub backward: Pipe,
 }
 
-/// One direction of a link. A packet passes, in order: duplication, policer, loss,
+/// One direction of a link. A packet passes, in order: rewriting, duplication, policer, loss,
 /// corruption, ACK aggregation, queue with shaper, propagation (delay, jitter, reordering).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -187,6 +187,9 @@ pub struct Pipe {
     /// Transmission opportunities behind the wire. Without them, the field is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<Slots>,
+    /// Rewriting of headers on arrival. Without it, the field is absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewrites: Vec<Rewrite>,
     /// Timed changes, in order of time.
     pub changes: Vec<Change>,
 }
@@ -250,6 +253,77 @@ pub struct ScriptedDrop {
     /// Number of the segment. 1 is the first packet with payload of the flow (either direction) that is
     /// offered to this pipe. Retransmissions count.
     pub nth: u64,
+}
+
+/// Rewriting of the headers that ECN uses, as middleboxes do it. It changes no length.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rewrite {
+    /// Name of the TCP flow; `null`: packets of all flows.
+    pub flow: Option<String>,
+    /// Numbers of the packets. 1 is the first packet of the flow (either direction) that is offered to this
+    /// pipe: SYN, SYN-ACK, ACKs, and retransmissions count. Empty: all packets.
+    pub nth: Vec<u64>,
+    /// New ECN field of the IP header; `null`: it stays.
+    pub ecn: Option<EcnField>,
+    /// TCP flags to clear.
+    pub clear_flags: Vec<EcnFlag>,
+    /// TCP flags to set.
+    pub set_flags: Vec<EcnFlag>,
+    /// True if NOPs overwrite the AccECN option (kinds 172 and 174, RFC 9768 §3.2.3).
+    pub strip_accecn: bool,
+}
+
+impl Rewrite {
+    /// Returns true if it changes the TCP header.
+    pub fn is_of_tcp(&self) -> bool {
+        self.strip_accecn || !self.clear_flags.is_empty() || !self.set_flags.is_empty()
+    }
+}
+
+/// ECN field of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnField {
+    /// Not ECN-capable.
+    NotEct,
+    /// ECN-capable, of a scalable congestion control.
+    Ect1,
+    /// ECN-capable.
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+impl EcnField {
+    /// Value of the two bits.
+    pub fn bits(self) -> u8 {
+        self as u8
+    }
+}
+
+/// TCP flag that ECN uses (RFC 3168 §6.1, RFC 9768 §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EcnFlag {
+    /// ECN echo.
+    Ece,
+    /// Congestion window reduced.
+    Cwr,
+    /// Accurate ECN.
+    Ae,
+}
+
+impl EcnFlag {
+    /// The flag as a bit of the ACE field: AE, CWR, ECE from the highest to the lowest.
+    pub fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    /// Several flags as bits of the ACE field.
+    pub fn bits(flags: &[Self]) -> u8 {
+        flags.iter().fold(0, |bits, flag| bits | flag.bit())
+    }
 }
 
 /// Shaper.

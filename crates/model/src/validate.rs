@@ -2,7 +2,7 @@
 
 use crate::queue::Queue;
 use crate::scenario::{
-    Flow, Link, Loss, NodeKind, Pipe, Scenario, Shaper, Slots, SCENARIO_VERSION,
+    Flow, Link, Loss, NodeKind, Pipe, Rewrite, Scenario, Shaper, Slots, SCENARIO_VERSION,
 };
 use crate::traffic::TrafficKind;
 use crate::units::Span;
@@ -236,6 +236,9 @@ impl<'a> Names<'a> {
         probability(at, "corruption", pipe.corruption)?;
         probability(at, "duplication", pipe.duplication)?;
         self.check_loss(at, &pipe.loss)?;
+        for (i, rewrite) in pipe.rewrites.iter().enumerate() {
+            self.check_rewrite(&format!("{at}.rewrites[{i}]"), rewrite)?;
+        }
         if let Some(policer) = pipe.policer {
             above_zero(at, "policer.rate_bps", policer.rate_bps.as_bps())?;
             above_zero(at, "policer.burst_bytes", policer.burst_bytes)?;
@@ -315,6 +318,35 @@ impl<'a> Names<'a> {
                 Ok(())
             }
         }
+    }
+
+    fn check_rewrite(&self, at: &str, rewrite: &Rewrite) -> Result<(), ScenarioError> {
+        if rewrite.ecn.is_none() && !rewrite.is_of_tcp() {
+            return error(at, "changes nothing");
+        }
+        for nth in &rewrite.nth {
+            above_zero(at, "nth", *nth)?;
+        }
+        if rewrite.set_flags.iter().any(|flag| rewrite.clear_flags.contains(flag)) {
+            return error(format!("{at}.set_flags"), "a flag that is cleared, too");
+        }
+        let Some(name) = &rewrite.flow else {
+            if !rewrite.nth.is_empty() {
+                return error(format!("{at}.nth"), "numbers count the packets of a flow");
+            }
+            return Ok(());
+        };
+        let Some(flow) = self.scenario.flows.iter().find(|flow| flow.name == *name) else {
+            let known: Vec<_> = self.scenario.flows.iter().map(|f| f.name.as_str()).collect();
+            return error(
+                format!("{at}.flow"),
+                format!("no flow {name}; there are {}", known.join(", ")),
+            );
+        };
+        if flow.traffic.tcp().is_none() {
+            return error(format!("{at}.flow"), format!("{name} is not a TCP flow"));
+        }
+        Ok(())
     }
 
     fn check_flow(&self, at: &str, flow: &Flow) -> Result<(), ScenarioError> {

@@ -48,6 +48,11 @@ impl Segment {
         Some(AccurateEcn { fields: (start >> 32) as u8, counters })
     }
 
+    /// Removes the option. [`Segment::frame_bytes`] no longer counts it; a middlebox leaves NOPs in its place.
+    pub fn strip_accurate_ecn(&mut self) {
+        self.entries = self.entries.without_accurate_ecn();
+    }
+
     /// Returns the segment with this option. A fourth SACK block gives way.
     pub fn with_accurate_ecn(mut self, option: AccurateEcn) -> Self {
         let [first, second, third] = option.counters.map(|one| u64::from(one & COUNTER));

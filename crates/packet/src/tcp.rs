@@ -136,6 +136,11 @@ impl Entries {
         Self(self.blocks().min(SACK_BLOCKS_MAX - 1) as u8 | Self::ACCURATE_ECN)
     }
 
+    /// Returns the entries without the AccECN option.
+    pub(crate) fn without_accurate_ecn(self) -> Self {
+        Self(self.0 & !Self::ACCURATE_ECN)
+    }
+
     /// The same entries, with or without the Multipath TCP option. It takes the place of a fourth
     /// block.
     pub(crate) fn with_multipath(self, multipath: bool) -> Self {

@@ -98,7 +98,8 @@ pub fn frame(
     match &packet.body {
         Body::Tcp(segment) => {
             let start = out.len();
-            tcp(segment, headers, side, &mut out);
+            let stripped_bytes = packet.frame_bytes.saturating_sub(segment.frame_bytes());
+            tcp(segment, stripped_bytes, headers, side, &mut out);
             let sum = checksum(&out[start..], pseudo_header(from, to, TCP, ip_payload_bytes));
             set(&mut out, start + 16, sum);
         }
@@ -146,9 +147,15 @@ pub fn complete_checksum(frame: &mut [u8]) {
     set(header, at, if protocol == UDP && value == 0 { 0xffff } else { value });
 }
 
-/// Writes a TCP header with options (RFC 9293 §3.1).
-fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>) {
-    let options_bytes = segment.frame_bytes()
+/// Writes a TCP header with options (RFC 9293 §3.1), at their end NOPs in place of `stripped_bytes`.
+fn tcp(
+    segment: &Segment,
+    stripped_bytes: u32,
+    headers: &FlowHeaders,
+    side: usize,
+    out: &mut Vec<u8>,
+) {
+    let options_bytes = stripped_bytes + segment.frame_bytes()
         - segment.payload_bytes
         - (ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + TCP_HEADER_BYTES);
     let syn = segment.flags.is_syn();
@@ -206,6 +213,7 @@ fn tcp(segment: &Segment, headers: &FlowHeaders, side: usize, out: &mut Vec<u8>)
     if let (Some(multipath), Some(option)) = (&headers.multipath, segment.multipath()) {
         multipath.write(option, segment, side, out);
     }
+    out.resize(out.len() + stripped_bytes as usize, 1); // NOP
 }
 
 /// Writes a UDP header (RFC 768) for a payload of zeros.

@@ -92,6 +92,10 @@ impl Arena {
         &self.packets[handle.id as usize]
     }
 
+    pub(crate) fn get_mut(&mut self, handle: Handle) -> &mut Packet {
+        &mut self.packets[handle.id as usize]
+    }
+
     /// The packet, if its place exists.
     pub(crate) fn find(&self, handle: Handle) -> Option<&Packet> {
         self.packets.get(handle.id as usize)

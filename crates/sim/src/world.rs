@@ -528,7 +528,10 @@ impl World<'_> {
 
     /// Offers a packet to a pipe, twice if the pipe duplicates it.
     #[inline(never)]
-    pub(crate) fn enter(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
+    pub(crate) fn enter(&mut self, pipe: usize, mut packet: Handle) -> Option<Time> {
+        if self.pipes[pipe].rewrites() {
+            packet.tos = self.pipes[pipe].rewrite(packet.tos, self.arena.get_mut(packet));
+        }
         if self.pipes[pipe].duplicates() {
             let copy = self.arena.insert(*self.arena.get(packet));
             if let Some(flow) = self.flows.get_mut(packet.flow as usize) {

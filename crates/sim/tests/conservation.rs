@@ -9,8 +9,8 @@ use dumbbell_model::queue::{
     self, AckFilter, Band, Cells, Diffserv, DrrClass, Framing, Htb, HtbClass, Isolation, Queue,
 };
 use dumbbell_model::scenario::{
-    AckAggregation, Algorithm, Change, Loss, NeighbourDiscovery, Pipe, Policer, Reordering,
-    Scenario, Shaper, Slots, Source, SprayPolicy, SprayWhat, Stretch, Traffic,
+    AckAggregation, Algorithm, Change, EcnField, EcnFlag, Loss, NeighbourDiscovery, Pipe, Policer,
+    Reordering, Rewrite, Scenario, Shaper, Slots, Source, SprayPolicy, SprayWhat, Stretch, Traffic,
 };
 use dumbbell_model::{Rate, Span, TcpOptions};
 use lab::{ping, run_seed, set_options, single_path, sprayed, tcp, tcp_of, udp, wire, Run, BULK};
@@ -239,6 +239,15 @@ fn takes_slots((queue, shaper): &(Queue, Shaper)) -> bool {
     matches!(shaper, Shaper::Serial { .. }) && queue.own_rate().is_none()
 }
 
+fn rewrite() -> impl Strategy<Value = Rewrite> {
+    let field = prop::sample::select(vec![None, Some(EcnField::NotEct), Some(EcnField::Ce)]);
+    (field, any::<bool>(), any::<bool>()).prop_map(|(ecn, set, strip)| {
+        let flags = vec![EcnFlag::Ece, EcnFlag::Ae];
+        let (set_flags, clear_flags) = if set { (flags, vec![]) } else { (vec![], flags) };
+        Rewrite { flow: None, nth: vec![], ecn, clear_flags, set_flags, strip_accecn: strip }
+    })
+}
+
 fn pipe() -> impl Strategy<Value = Pipe> {
     let policer = (rate(), 2000..50_000u64)
         .prop_map(|(rate_bps, burst_bytes)| Policer { rate_bps, burst_bytes });
@@ -265,6 +274,7 @@ fn pipe() -> impl Strategy<Value = Pipe> {
             Framing { overhead_bytes, mpu_bytes, atm }
         }),
         proptest::option::weighted(0.3, slots),
+        proptest::collection::vec(rewrite(), 0..2),
     );
     (damage, timing, extras, service()).prop_flat_map(|(damage, timing, extras, service)| {
         let rated = matches!(service.1, Shaper::Serial { .. } | Shaper::Tbf { .. });
@@ -287,6 +297,7 @@ fn pipe() -> impl Strategy<Value = Pipe> {
                 reordering: timing.2,
                 ack_aggregation: extras.1,
                 slots: extras.3.filter(|_| takes_slots(&service)),
+                rewrites: extras.4.clone(),
                 changes,
             }
         })

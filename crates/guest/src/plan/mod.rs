@@ -16,7 +16,7 @@ use crate::qdisc::{qdiscs, Qdiscs};
 use crate::tc::refuse;
 use dumbbell_model::paths::near_end;
 use dumbbell_model::scenario::{
-    Flow, NeighbourDiscovery, NodeKind, Scenario, SprayPolicy, SprayWhat,
+    Flow, NeighbourDiscovery, NodeKind, Rewrite, Scenario, SprayPolicy, SprayWhat,
 };
 use dumbbell_model::{ScenarioError, Span};
 use dumbbell_packet::ecmp::FlowHash;
@@ -65,6 +65,18 @@ pub(crate) struct Scripted {
     pub(crate) nth: Vec<u64>,
 }
 
+/// Rewrite of headers at an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rewriting {
+    pub(crate) namespace: usize,
+    pub(crate) device: String,
+    /// Index of its flow.
+    pub(crate) flow: Option<usize>,
+    /// Position among the rewrites of the interface, from 1.
+    pub(crate) position: usize,
+    pub(crate) spec: Rewrite,
+}
+
 /// Router that chooses among equal paths by a hash of the flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PerFlow {
@@ -100,6 +112,8 @@ pub(crate) struct Plan {
     pub(crate) fq_hosts: BTreeSet<usize>,
     /// Scripted drops.
     pub(crate) scripted: Vec<Scripted>,
+    /// Rewrites of headers.
+    pub(crate) rewrites: Vec<Rewriting>,
     /// Routers with spraying per flow.
     pub(crate) per_flow: Vec<PerFlow>,
 }
@@ -299,6 +313,7 @@ impl Planner<'_> {
                 };
                 self.shape(found, namespace, &device);
                 self.script(found, namespace, &device, &format!("links[{i}]"))?;
+                self.rewrite(pipe, namespace, &device)?;
                 self.plan.queues.push(QueueLocation { namespace, device, chain: found.chain });
                 if paced.contains(&pipe) && !slaves.contains(&pipe) {
                     let node = near_end(pipe, &self.ends);
@@ -385,6 +400,31 @@ impl Planner<'_> {
             attach(&mut self.plan.namespaces[namespace].tc, device);
             let (device, nth) = (device.to_owned(), nth.clone());
             self.plan.scripted.push(Scripted { namespace, device, flow, nth });
+        }
+        Ok(())
+    }
+
+    /// Adds the rewrites of a pipe at its interface.
+    fn rewrite(
+        &mut self,
+        pipe: usize,
+        namespace: usize,
+        device: &str,
+    ) -> Result<(), ScenarioError> {
+        let scenario = self.scenario;
+        let (link, side) = (&scenario.links[pipe / 2], pipe % 2);
+        let (spec, name) = [(&link.forward, "forward"), (&link.backward, "backward")][side];
+        for (i, spec) in spec.rewrites.iter().enumerate() {
+            let field = format!("links[{}].{name}.rewrites[{i}]", pipe / 2);
+            let near = &scenario.nodes[near_end(pipe, &self.ends)];
+            if !spec.nth.is_empty() && near.tcp.as_ref().is_some_and(|tcp| tcp.gso) {
+                return refuse(field, "chosen packets at the interface of a host with gso");
+            }
+            let named = |flow: &Flow| spec.flow.as_ref() == Some(&flow.name);
+            let flow = scenario.flows.iter().position(named);
+            attach(&mut self.plan.namespaces[namespace].tc, device);
+            let (device, spec) = (device.to_owned(), spec.clone());
+            self.plan.rewrites.push(Rewriting { namespace, device, flow, position: i + 1, spec });
         }
         Ok(())
     }

@@ -26,6 +26,15 @@ pub struct Entry {
 /// All impairments, in the order in which a packet passes them.
 pub const ENTRIES: &[Entry] = &[
     Entry {
+        name: "rewrites",
+        title: "Rewriting of ECN",
+        linux: "the filter of `crates/guest/src/rewriting.rs`",
+        source: "RFC 3168 §18, RFC 9768 §3.2.2.4, §3.2.3.2",
+        about: "ECN field, TCP flags or AccECN option of chosen packets are changed, as by some \
+                middleboxes.",
+        parameters: &[],
+    },
+    Entry {
         name: "duplication",
         title: "Duplication",
         linux: "netem duplicate",

@@ -193,6 +193,7 @@ pub(crate) fn wire() -> Pipe {
         reordering: None,
         ack_aggregation: None,
         slots: None,
+        rewrites: Vec::new(),
         changes: Vec::new(),
     }
 }

@@ -160,6 +160,8 @@ pub(super) struct Feedback {
     expected: Option<usize>,
     /// Packets per ACK, times 64; 0 before the first.
     packets_per_ack: u32,
+    /// True if the option is ignored.
+    pub(super) without_option: bool,
 }
 
 impl Feedback {
@@ -171,6 +173,9 @@ impl Feedback {
     /// Processes the option of an ACK (`tcp_accecn_process_option`). Returns true if the counter of CE can
     /// be used: at most one other counter moved than the expected one, and none moved back.
     fn take_option(&mut self, option: Option<AccurateEcn>, delivered_bytes: u32) -> bool {
+        if self.without_option {
+            return false;
+        }
         let Some(option) = option else {
             if let Some(expected) = self.expected {
                 self.bytes[expected] = self.bytes[expected].wrapping_add(delivered_bytes);
@@ -270,6 +275,18 @@ impl Sender {
         self.ecn.option = true;
     }
 
+    /// Follows the receiver of this end, which decides whether segments have the option.
+    pub(super) fn follow_option(&mut self, option: bool) {
+        if self.ecn.mode == Mode::Accurate && option != self.ecn.option {
+            if option {
+                self.use_accurate_option();
+            } else {
+                self.mss += ACCURATE_ECN_BYTES;
+                self.ecn.option = false;
+            }
+        }
+    }
+
     /// Returns true if the ACE field of an ACK reports no new mark.
     pub(super) fn has_known_ace(&self, ack: &Segment) -> bool {
         let known = (self.ecn.delivered_ce as u32).wrapping_add(FIRST_ACE) % ACE_MODULUS;
@@ -343,8 +360,28 @@ impl Receiver {
         if self.ecn.received.count(self.ecn_field, segment.payload_bytes) {
             self.ack.now = true;
         }
+        self.option_appears(segment);
         if self.is_later(segment) && self.ecn.received.pending >= CE_UNTOLD_MAX {
             self.ack.now = true;
+        }
+    }
+
+    /// Sends the option from now on if the peer does, though its third segment had none
+    /// (`tcp_accecn_process_option`).
+    fn option_appears(&mut self, segment: &Segment) {
+        let wanted = !self.ecn.option && !self.ecn.option_failed && self.options.tcp_ecn_option > 0;
+        if wanted && segment.accurate_ecn().is_some() && self.is_later(segment) {
+            self.ecn.option = true;
+        }
+    }
+
+    /// Processes a duplicate of received data. If the last segment reported the same duplicate and had the
+    /// option, segments with the option do not arrive: none has it any more (RFC 9768 §3.2.3.2.2;
+    /// `tcp_rcv_spurious_retrans`).
+    pub(super) fn option_is_lost(&mut self, duplicate: u64) {
+        if self.ecn.mode == Mode::Accurate && self.ecn.told_duplicate == Some(duplicate) {
+            self.ecn.option_failed = true;
+            self.ecn.option = false;
         }
     }
 
@@ -370,7 +407,9 @@ impl Receiver {
         let mut header = Segment { timestamps: self.options.tcp_timestamps, ..Segment::default() };
         self.fill_sack(&mut header);
         self.fill_counters(&mut header);
-        self.ecn.received.told(header.accurate_ecn().is_some());
+        let option = header.accurate_ecn().is_some();
+        self.ecn.received.told(option);
+        self.ecn.told_duplicate = self.dsack.filter(|_| option).map(|block| block.start);
     }
 }
 

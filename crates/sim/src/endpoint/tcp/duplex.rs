@@ -52,6 +52,7 @@ impl End<'_> {
         if !admitted {
             return;
         }
+        self.sender.follow_option(self.receiver.ecn.option);
         if self.sender.phase == Phase::Established {
             self.send(now, |sender| sender.on_ack_of_both(now, segment));
         }

@@ -102,6 +102,14 @@ pub(crate) struct ReceiverEcn {
     pub(super) option: bool,
     /// Accurate ECN: true if no segment is ECN-capable; see [`SenderEcn`].
     unsure: bool,
+    /// Accurate ECN: true if the third segment had no ACE field: counters of the option are not used
+    /// (TCP_ACCECN_OPT_FAIL_RECV).
+    bleached: bool,
+    /// Accurate ECN: true if segments with the option do not arrive (TCP_ACCECN_OPT_FAIL_SEND).
+    pub(super) option_failed: bool,
+    /// First byte of the duplicate that the last segment reported, if it had the option, too
+    /// (`accecn_opt_sent_w_dsack`).
+    pub(super) told_duplicate: Option<u64>,
     pub(super) received: Received,
 }
 
@@ -208,6 +216,7 @@ impl Sender {
     pub(super) fn ecn_accepted(&mut self, receiver: &ReceiverEcn) {
         self.ecn.mode = receiver.mode;
         self.ecn.unsure = receiver.unsure;
+        self.ecn.feedback.without_option = receiver.bleached;
         self.ecn.delivered_ce = u64::from(receiver.marked_syn_ack);
         if receiver.option {
             self.use_accurate_option();
@@ -321,6 +330,7 @@ impl Receiver {
         let bleached = ace == 0 && third.entries.blocks() == 0;
         let resent_twice = self.ecn.syn_acks > 2;
         let impossible = reflects && !is_possible(sent, ace);
+        self.ecn.bleached = bleached;
         self.ecn.unsure |= bleached || impossible || resent_twice;
         self.ecn.marked_syn_ack = reflects && !impossible && ace == 6;
         self.ecn.option = third.accurate_ecn().is_some() && self.options.tcp_ecn_option > 0;

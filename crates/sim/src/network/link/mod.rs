@@ -16,6 +16,7 @@ mod line;
 mod loss;
 mod policer;
 mod reordering;
+mod rewriting;
 mod row;
 mod serial;
 mod shaper;
@@ -34,6 +35,7 @@ use drop_reason::DropReason;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Scenario};
 use dumbbell_model::{Framing, Rate, Span, Time};
+use dumbbell_packet::Packet;
 use line::OnLine;
 use loss::Loss;
 use row::Row;
@@ -136,6 +138,7 @@ pub(crate) struct Pipe {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Acting {
     ingress: bool,
+    rewriting: bool,
     duplication: bool,
     corruption: bool,
     egress: bool,
@@ -145,6 +148,7 @@ impl Acting {
     fn of(row: &Row) -> Self {
         Self {
             ingress: row.ingress_acts(),
+            rewriting: row.rewriting.acts(),
             duplication: row.duplication.acts(),
             corruption: row.corruption.acts(),
             egress: row.egress_acts(),
@@ -207,6 +211,16 @@ impl Pipe {
     /// Returns true if packets are duplicated here.
     pub(crate) fn may_duplicate(&self) -> bool {
         self.acting.duplication
+    }
+
+    /// Returns true if headers are rewritten here.
+    pub(crate) fn rewrites(&self) -> bool {
+        self.acting.rewriting
+    }
+
+    /// Rewrites a packet that enters. Takes and returns codepoint and ECN field.
+    pub(crate) fn rewrite(&mut self, tos: u8, packet: &mut Packet) -> u8 {
+        self.row.as_mut().map_or(tos, |row| row.rewriting.rewrite(tos, packet))
     }
 
     /// Draws whether this packet is offered twice.

@@ -10,6 +10,7 @@ use super::jitter::Jitter;
 use super::loss::Loss;
 use super::policer::Policer;
 use super::reordering::Reordering;
+use super::rewriting::Rewriting;
 use super::shaper::Shaper;
 use super::stage::{Departure, Egress, Incoming, Ingress, LinkSetup, Passage, Properties, Stage};
 use dumbbell_model::rng::Rng;
@@ -92,6 +93,7 @@ row! {
     }
     link {
         changes: Changes,
+        rewriting: Rewriting,
         duplication: Duplication,
         buffer: Buffer,
         corruption: Corruption,
