@@ -80,7 +80,7 @@ impl Shaper {
             Self::None => Some(start),
             Self::Tbf(bucket) => Some(bucket.leaves_at(start, wire_bytes).max(now)),
             Self::Trace(trace) => Some(trace.next_at(now.max(start))),
-            Self::Slots(slots) => Some(slots.leaves_at(now, start, wire_bytes)),
+            Self::Slots(slots) => Some(slots.leaves_at(now, start, wire_bytes).max(now)),
         }
     }
 
