@@ -46,6 +46,7 @@ links:
     jitter: 1 ms
     reordering: {probability: 1 %, extra_delay: 3 ms}
     ack_aggregation: {max_wait: 4 ms, max_acks: 5}
+    rewrites: [{flow: t, nth: [3], ecn: ce, clear_flags: cwr, set_flags: ece, strip_option: accecn}]
     changes:
       - {at: 1 s, rate: 5 Mbit/s, delay: 6 ms, loss: 7 %}
       - {at: 2 s, loss: none}
@@ -210,6 +211,16 @@ def test_everything() -> None:
         "jitter_ns": 1_000_000,
         "reordering": {"probability": 0.01, "extra_delay_ns": 3_000_000},
         "ack_aggregation": {"max_wait_ns": 4_000_000, "max_acks": 5},
+        "rewrites": [
+            {
+                "flow": "t",
+                "nth": [3],
+                "ecn": "ce",
+                "clear_flags": ["cwr"],
+                "set_flags": ["ece"],
+                "strip_accecn": True,
+            }
+        ],
         "changes": [
             {
                 "at_ns": 10**9,

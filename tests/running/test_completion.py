@@ -38,7 +38,7 @@ def completed(line: str) -> list[str]:
     [
         ("dumbbell sho", ["show"]),
         ("dumbbell store ver", ["verify"]),
-        ("dumbbell show --", ["--cell", "--repeat", "--at", "--help"]),
+        ("dumbbell show --", ["--experiment", "--cell", "--repeat", "--at", "--help"]),
         ("dumbbell run x.yaml --st", ["--store"]),
         ("dumbbell trace x.tr --j", ["--json"]),
         ("dumbbell init --template ", list(NAMES)),

@@ -61,7 +61,7 @@ def test_a_store_is_listed(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert " other cc=reno" in shown.stdout
     lines = [line.split() for line in shown.stdout.splitlines()]
-    assert ["two", "flows", "fake", "2", "4", "8", "8"] in [line[:7] for line in lines]
+    assert ["two", "flows", "fake", "2", "4", "8", "8"] in [line[1:8] for line in lines]
     assert "16 runs, 4 of no experiment" in " ".join(shown.stdout.split())
 
 

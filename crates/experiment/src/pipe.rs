@@ -24,6 +24,7 @@ pub(crate) const PIPE: Section = Section {
         "policer",
         "reordering",
         "ack_aggregation",
+        "rewrites",
         "slots",
         "overhead",
         "framing",
