@@ -24,7 +24,7 @@ _FOLDERS = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What a file says of its libraries.
+    """Libraries that a file needs.
 
     Attributes:
         loader: Path of the program that loads it; empty: none.

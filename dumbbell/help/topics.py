@@ -1,4 +1,4 @@
-"""What the program knows about a word: entries of the catalogue, fields of files, metrics."""
+"""Explanations of a word: entries of the catalogue, fields of experiment files, metrics."""
 
 from __future__ import annotations
 

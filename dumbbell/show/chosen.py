@@ -182,7 +182,7 @@ def _other_experiments(place: Path, records: Sequence[Record]) -> list[str]:
     if len(records) < 2:
         return []
     other = records[-2]
-    # Of two experiments of one name, as on two engines, only the id tells which.
+    # The id tells experiments of one name apart, as those of two engines.
     names = [one.info.name for one in records]
     named = other.info.name if names.count(other.info.name) == 1 else other.id[:SHORT_ID]
     return [

@@ -1,5 +1,5 @@
-//! What Reno and CUBIC share until their slow start ends, each part an option: HyStart++ (RFC 9406),
-//! SEARCH (draft-chung-ccwg-search) and Careful Resume (RFC 9959).
+//! Optional parts of slow start, for Reno and CUBIC: HyStart++ (RFC 9406), SEARCH (draft-chung-ccwg-search)
+//! and Careful Resume (RFC 9959).
 
 use crate::careful_resume::CarefulResume;
 use crate::hystart_plus_plus::HystartPlusPlus;

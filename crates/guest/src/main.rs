@@ -11,6 +11,7 @@ mod bpf;
 mod builders;
 mod cake;
 mod clock;
+mod counted;
 mod discipline;
 mod dualpi2;
 mod ecmp;

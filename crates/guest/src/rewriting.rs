@@ -2,9 +2,8 @@
 //! (bpf(2), tc-bpf(8)). The checksums follow by `bpf_l3_csum_replace` and `bpf_l4_csum_replace`.
 
 use crate::bpf::{field, Label, Program, GO_ON, IPV4, TCP};
-use crate::sys;
+use crate::{counted, sys};
 use dumbbell_model::scenario::{EcnFlag, Rewrite};
-use dumbbell_packet::wire::{CLIENT_PORT, SERVER_PORT};
 use std::io::Result;
 use std::os::fd::AsRawFd;
 
@@ -16,7 +15,6 @@ const TCP_HEADER: i32 = 34;
 const TCP_OPTIONS: i32 = 54;
 
 /// Helpers of the kernel (`enum bpf_func_id`).
-const MAP_LOOKUP: i32 = 1;
 const STORE_BYTES: i32 = 9;
 const IP_CHECKSUM_REPLACE: i32 = 10;
 const TCP_CHECKSUM_REPLACE: i32 = 11;
@@ -30,8 +28,6 @@ const NOP: i32 = 1;
 const OPTIONS_MAX: i32 = 40;
 const ACCECN_BYTES_MAX: i32 = 11;
 
-const OTHER: Label = "other";
-const MATCHES: Label = "matches";
 const CHOSEN: Label = "chosen";
 const NEXT_OPTION: Label = "next option";
 const AFTER_OPTION: Label = "after option";
@@ -40,10 +36,9 @@ const FOUND: Label = "found";
 const NEXT_BYTE: Label = "next byte";
 const PASS: Label = "pass";
 
-/// Places on the stack: what is loaded or stored, the kind of an option, the key of the map.
+/// Places on the stack: what is loaded or stored, the kind of an option.
 const VALUE: i16 = -8;
 const KIND: i16 = -16;
-const KEY: i16 = -20;
 
 /// Copies the packet's context and the address of the value on the stack to where helpers expect them.
 fn store(program: &mut Program, at: i32, bytes: i32) {
@@ -82,33 +77,11 @@ fn replace(program: &mut Program, helper: i32, at: i32) {
 
 /// Jumps to `CHOSEN` for the packets of a flow, or for some of them. `counter`: a map with one 64-bit number.
 fn choose(program: &mut Program, flow: usize, nth: &[u64], counter: i32) {
-    let (client, server) =
-        (i32::from(CLIENT_PORT) + flow as i32, i32::from(SERVER_PORT) + flow as i32);
-    program.load_short(field::SOURCE_PORT);
-    program.copy(7, 0);
-    program.load_short(field::TARGET_PORT);
-    program.unless_equal(7, client, OTHER);
-    program.if_equal(0, server, MATCHES);
-    program.label(OTHER);
-    program.unless_equal(7, server, PASS);
-    program.unless_equal(0, client, PASS);
-    program.label(MATCHES);
+    counted::only(program, flow, PASS);
     if nth.is_empty() {
         return;
     }
-    program.word(0x62, 10, 0, KEY, 0); // key 0
-    program.copy(2, 10);
-    program.word(0x07, 2, 0, 0, KEY.into());
-    program.word(0x18, 1, 1, 0, counter); // r1 = the map, in two words
-    program.word(0, 0, 0, 0, 0);
-    program.call(MAP_LOOKUP);
-    program.if_equal(0, 0, PASS);
-    program.word(0x79, 1, 0, 0, 0); // r1 = *r0
-    program.word(0x07, 1, 0, 0, 1); // r1 += 1
-    program.word(0x7b, 0, 1, 0, 0); // *r0 = r1
-    for number in nth {
-        program.if_equal(1, i32::try_from(*number).unwrap_or(i32::MAX), CHOSEN);
-    }
+    counted::count(program, counter, nth, CHOSEN, PASS);
     program.go_to(PASS);
     program.label(CHOSEN);
 }

@@ -2,8 +2,7 @@
 //! those with given numbers (bpf(2), tc-bpf(8)).
 
 use crate::bpf::{field, Label, Program, GO_ON, IPV4, TCP};
-use crate::sys;
-use dumbbell_packet::wire::{CLIENT_PORT, SERVER_PORT};
+use crate::{counted, sys};
 use std::collections::BTreeSet;
 use std::io::Result;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -11,30 +10,18 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Result of a classifier: drop.
 const DROP: i32 = 2;
 
-const OTHER: Label = "other";
-const MATCHES: Label = "matches";
 const PASS: Label = "pass";
 const DROPPED: Label = "dropped";
 
 /// Makes the classifier of a flow. `counter`: a map with one 64-bit number.
 fn classifier(flow: usize, nth: &[u64], counter: i32) -> Vec<u8> {
-    let (client, server) =
-        (i32::from(CLIENT_PORT) + flow as i32, i32::from(SERVER_PORT) + flow as i32);
     let mut program = Program::default();
     program.copy(6, 1);
     program.load_short(field::ETHERNET_TYPE);
     program.unless_equal(0, IPV4, PASS);
     program.load_byte(field::IP_PROTOCOL);
     program.unless_equal(0, TCP, PASS);
-    program.load_short(field::SOURCE_PORT);
-    program.copy(7, 0);
-    program.load_short(field::TARGET_PORT);
-    program.unless_equal(7, client, OTHER);
-    program.if_equal(0, server, MATCHES);
-    program.label(OTHER);
-    program.unless_equal(7, server, PASS);
-    program.unless_equal(0, client, PASS);
-    program.label(MATCHES);
+    counted::only(&mut program, flow, PASS);
     // r7 = length of the IP packet, less the headers of IP and TCP.
     program.load_short(field::IP_LENGTH);
     program.copy(7, 0);
@@ -44,19 +31,7 @@ fn classifier(flow: usize, nth: &[u64], counter: i32) -> Vec<u8> {
     program.word(0x1f, 7, 0, 0, 0); // r7 -= r0
     program.word(0x17, 7, 0, 0, 20); // r7 -= 20
     program.jump(0xd5, 7, 0, PASS); // without payload
-    program.word(0x62, 10, 0, -4, 0); // key 0, on the stack
-    program.copy(2, 10);
-    program.word(0x07, 2, 0, 0, -4);
-    program.word(0x18, 1, 1, 0, counter); // r1 = the map, in two words
-    program.word(0, 0, 0, 0, 0);
-    program.call(1); // r0 = map_lookup_elem(r1, r2)
-    program.if_equal(0, 0, PASS);
-    program.word(0x79, 1, 0, 0, 0); // r1 = *r0
-    program.word(0x07, 1, 0, 0, 1); // r1 += 1
-    program.word(0x7b, 0, 1, 0, 0); // *r0 = r1
-    for number in nth {
-        program.if_equal(1, i32::try_from(*number).unwrap_or(i32::MAX), DROPPED);
-    }
+    counted::count(&mut program, counter, nth, DROPPED, PASS);
     program.label(PASS);
     program.answer(GO_ON);
     program.label(DROPPED);

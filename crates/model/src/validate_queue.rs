@@ -12,7 +12,6 @@ const CLASSES_MAX: usize = 16;
 const DEPTH_MAX: usize = 3;
 
 /// Checks the queue of a pipe together with its shaper.
-///
 pub(crate) fn check_queue(at: &str, pipe: &Pipe) -> Result<(), ScenarioError> {
     let at = format!("{at}.queue");
     match (&pipe.queue, &pipe.shaper) {

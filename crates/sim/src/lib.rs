@@ -14,6 +14,7 @@ mod budget;
 mod endpoint;
 mod events;
 mod flow;
+mod forward;
 mod give_back;
 mod lifetime;
 mod network;

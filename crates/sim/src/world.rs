@@ -1,15 +1,15 @@
-//! The running simulation: dispatches events, moves packets between nodes, drives endpoints.
+//! The running simulation: dispatches events to pipes and endpoints. `forward` has the way of a packet.
 
 use crate::arena::{Arena, Handle};
 use crate::arrive::Arriving;
-use crate::endpoint::{Arrival, Created, Endpoint, Ends, Io, Outbox, Run, Timer, FLOW_TIMERS};
+use crate::endpoint::{Created, Endpoint, Ends, Io, Outbox, Run, Timer, FLOW_TIMERS};
 use crate::events::{EventQueue, Source};
 use crate::flow::FlowState;
-use crate::network::ip_fragment::{defragment, Reassembly};
+use crate::network::ip_fragment::Reassembly;
 use crate::network::link::drop_reason::DropReason;
 use crate::network::link::{Offered, Pipe, Release};
 use crate::network::neighbour::Neighbours;
-use crate::network::path::{Hop, Paths};
+use crate::network::path::Paths;
 use crate::network::route::Routes;
 use crate::qdisc::Sight;
 use crate::record::capture::Capture;
@@ -19,17 +19,15 @@ use crate::record::Recorder;
 use crate::setup::Nodes;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
-use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::{Scenario, ScenarioError, Time};
-use dumbbell_packet::frame::NO_FLOW;
 use dumbbell_packet::{Tap, TapPackets};
 use std::collections::VecDeque;
 
 /// Event sources per pipe: source `kind · number of pipes + pipe`. Hardly any pipe has others than
 /// [`LINE`].
 pub(crate) const PIPE_SOURCES: usize = 4;
-const LINE: usize = 0;
-const QUEUE: usize = 1;
+pub(crate) const LINE: usize = 0;
+pub(crate) const QUEUE: usize = 1;
 const AGGREGATION: usize = 2;
 const CHANGE: usize = 3;
 
@@ -271,7 +269,7 @@ impl World<'_> {
     }
 
     /// As [`Self::release`], all into the inbox.
-    fn release_to_inbox(&mut self, pipe: usize) {
+    pub(crate) fn release_to_inbox(&mut self, pipe: usize) {
         if let Some(packet) = self.release(pipe) {
             self.inbox.push_back((packet, self.pipes[pipe].to as usize));
         }
@@ -303,7 +301,7 @@ impl World<'_> {
 
     /// Reports a packet that left the queue to the tap at the near end. Called when the packet has
     /// arrived: until then a change of rate may move its departure.
-    fn at_near_end(&mut self, pipe: usize, left_at: Time, packet: Handle) {
+    pub(crate) fn at_near_end(&mut self, pipe: usize, left_at: Time, packet: Handle) {
         if let Some(hops) = &mut self.hops {
             hops.left(left_at, packet);
         }
@@ -346,7 +344,7 @@ impl World<'_> {
         }
     }
 
-    fn source(&self, pipe: usize, kind: usize) -> Source {
+    pub(crate) fn source(&self, pipe: usize, kind: usize) -> Source {
         (kind * self.pipes.len() + pipe) as Source
     }
 
@@ -397,273 +395,6 @@ impl World<'_> {
             }
             _ => self.set(source, head),
         }
-    }
-
-    /// Forwards and sends until nothing is left to do at this instant, in order of arrival.
-    fn drain(&mut self) {
-        loop {
-            if let Some((packet, node)) = self.inbox.pop_front() {
-                self.carry(packet, node);
-            } else if let Some(packet) = self.created.pop_front() {
-                self.send(packet);
-            } else {
-                break;
-            }
-        }
-    }
-
-    /// Numbers a packet and offers it to its first link.
-    fn send(&mut self, created: Created) {
-        let Created { mut packet, asks_departure } = created;
-        let Handle { flow, outward, .. } = packet;
-        let state = &mut self.flows[flow as usize];
-        let number = state.sent[usize::from(!outward)];
-        state.sent[usize::from(!outward)] += 1;
-        state.under_way += 1;
-        if outward {
-            state.sent_bytes += u64::from(packet.frame_bytes);
-        }
-        self.packets += 1;
-        packet.tos |= state.dscp << 2;
-        self.arena.complete(packet, number);
-        let leaves = self.leave_host(packet, asks_departure);
-        if asks_departure {
-            self.tell_departure(flow, outward, leaves);
-        }
-    }
-
-    /// Offers a packet to its first link. Returns when it leaves the host, if known and asked for.
-    fn leave_host(&mut self, mut packet: Handle, asks_departure: bool) -> Option<Time> {
-        let pipe = match self.paths.next(packet) {
-            Hop::Pipe(_) if !asks_departure => {
-                self.carry(packet, 0);
-                return None;
-            }
-            Hop::Pipe(pipe) => {
-                packet.hop += 1;
-                pipe
-            }
-            Hop::Neighbour(pipe) => self.resolve_next(&mut packet, pipe)?,
-            Hop::Destination | Hop::Choice => {
-                let node = self.targets[packet.flow as usize][usize::from(packet.outward)] as usize;
-                match self.routes.origin(packet.flow, packet.outward) {
-                    Some(pipe) => self.take(&mut packet, pipe)?,
-                    None => self.choose(&mut packet, node)?,
-                }
-            }
-        };
-        self.enter(pipe, packet)
-    }
-
-    /// Takes a packet at a node through pipes that it passes at once, to the next one or to its
-    /// destination.
-    pub(crate) fn carry(&mut self, mut packet: Handle, mut node: usize) {
-        loop {
-            let pipe = match self.paths.next(packet) {
-                Hop::Destination => return self.deliver(packet),
-                Hop::Pipe(pipe) => {
-                    packet.hop += 1;
-                    pipe
-                }
-                Hop::Neighbour(pipe) => match self.resolve_next(&mut packet, pipe) {
-                    Some(pipe) => pipe,
-                    None => return,
-                },
-                Hop::Choice if packet.flow == NO_FLOW => return self.arp_at_node(packet, node),
-                Hop::Choice if node == self.target(packet) => return self.deliver(packet),
-                Hop::Choice => match self.choose(&mut packet, node) {
-                    Some(pipe) => pipe,
-                    None => return,
-                },
-            };
-            let passed = &mut self.pipes[pipe];
-            if !passed.passes {
-                self.enter(pipe, packet);
-                return;
-            }
-            passed.pass(packet);
-            node = passed.to as usize;
-            if !self.inbox.is_empty() {
-                // Others of this instant come first.
-                return self.inbox.push_back((packet, node));
-            }
-        }
-    }
-
-    /// Reports to TCP Small Queues when a packet leaves the host's own link.
-    fn tell_departure(&mut self, flow: u32, outward: bool, leaves: Option<Time>) {
-        let state = &self.flows[flow as usize];
-        let (endpoint, lane) = (state.endpoint as usize, state.lane);
-        let Some(kind) = self.endpoints[endpoint].on_queued(lane, outward, leaves) else { return };
-        let timer = Timer::Flow { lane, kind };
-        let deadline = self.endpoints[endpoint].next_deadline(timer, &mut self.timers_set).at;
-        let source = self.flow_timer(flow, kind);
-        if deadline != Time::NEVER && self.events.at(source).is_none_or(|at| deadline < at) {
-            self.events.set(source, deadline);
-        }
-    }
-
-    pub(crate) fn target(&self, packet: Handle) -> usize {
-        self.targets[packet.flow as usize][usize::from(!packet.outward)] as usize
-    }
-
-    /// Chooses the pipe of a packet at a node, and moves the packet behind it.
-    fn choose(&mut self, packet: &mut Handle, node: usize) -> Option<usize> {
-        let destination = self.routes.destination(packet.flow, packet.outward);
-        // Routes were checked before the run.
-        let has_payload = || self.arena.get(*packet).payload_bytes() > 0;
-        let pipe = self.routes.next_pipe(node, destination, packet.flow, has_payload)?;
-        self.take(packet, pipe)
-    }
-
-    /// Moves a packet behind a pipe, or behind another whose neighbour is known.
-    fn take(&mut self, packet: &mut Handle, pipe: usize) -> Option<usize> {
-        let node = self.pipes[pipe ^ 1].to as usize;
-        if self.neighbours.is_some() && self.scenario.nodes[node].kind != NodeKind::Switch {
-            return self.resolve(packet, pipe);
-        }
-        packet.hop = self.paths.taken(*packet, pipe).1;
-        Some(pipe)
-    }
-
-    /// Offers a packet to a pipe, twice if the pipe duplicates it.
-    #[inline(never)]
-    pub(crate) fn enter(&mut self, pipe: usize, mut packet: Handle) -> Option<Time> {
-        if self.pipes[pipe].rewrites() {
-            packet.tos = self.pipes[pipe].rewrite(packet.tos, self.arena.get_mut(packet));
-        }
-        if self.pipes[pipe].duplicates() {
-            let copy = self.arena.insert(*self.arena.get(packet));
-            if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
-                flow.under_way += 1;
-            }
-            self.offer(pipe, Handle { hop: packet.hop, ..copy });
-        }
-        self.offer(pipe, packet)
-    }
-
-    #[inline(always)]
-    fn offer(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
-        if let Some(hops) = &mut self.hops {
-            hops.offered(self.now, pipe, packet, self.arena.get(packet));
-        }
-        let sight = Sight { arena: &self.arena, targets: &self.targets };
-        match self.pipes[pipe].offer(self.now, packet, &sight) {
-            Offered::Passed => {
-                self.passed(pipe, packet);
-                None
-            }
-            Offered::Dropped(reason) => {
-                self.drop_packet(pipe, packet, reason);
-                None
-            }
-            Offered::Kept(leaves) => {
-                self.put_on_line(pipe, packet);
-                self.kept(pipe);
-                leaves
-            }
-            Offered::Behind => {
-                let source = self.source(pipe, QUEUE);
-                let due = self.events.at(source).is_some_and(|at| at <= self.now);
-                if due && !self.pipes[pipe].gathers {
-                    self.release_to_inbox(pipe);
-                }
-                None
-            }
-        }
-    }
-
-    /// Handles a packet that passed the pipe without delay.
-    fn passed(&mut self, pipe: usize, packet: Handle) {
-        self.at_near_end(pipe, self.now, packet);
-        self.at_far_end(pipe, packet);
-    }
-
-    /// Sets the events that a packet inside the pipe has changed.
-    #[inline(always)]
-    pub(crate) fn kept(&mut self, pipe: usize) {
-        if self.pipes[pipe].follows() {
-            return;
-        }
-        if self.pipes[pipe].is_line {
-            // Reordering, or a shorter delay, may have placed it before the head.
-            let source = self.source(pipe, LINE);
-            let head = self.pipes[pipe].line_event();
-            if self.events.at(source).is_none_or(|at| head < Some(at)) {
-                self.schedule_line(pipe);
-            }
-            return;
-        }
-        let at = self.pipes[pipe].queue_event(self.now);
-        let waits = self.pipes[pipe].is_trace() || self.pipes[pipe].gathers;
-        if at.is_some_and(|at| at <= self.now) && !waits {
-            self.release_to_inbox(pipe);
-        } else {
-            self.schedule_pipe(pipe);
-        }
-    }
-
-    pub(crate) fn drop_packet(&mut self, pipe: usize, packet: Handle, reason: DropReason) {
-        let handle = packet;
-        if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
-            flow.dropped += 1;
-            flow.under_way -= 1;
-            if flow.ending {
-                self.closing.push(packet.flow);
-            }
-        }
-        if let Some(hops) = &mut self.hops {
-            hops.dropped(self.now, pipe, reason, packet, self.arena.get(packet));
-        }
-        let packet = self.arena.get(packet);
-        self.recorder.drop(self.now, pipe, reason, packet);
-        if let Some(capture) = &mut self.capture {
-            capture.dropped(&self.pipes[pipe].name, reason.name(), packet);
-        }
-        self.arena.free(handle);
-    }
-
-    /// Hands a packet to its endpoint.
-    fn deliver(&mut self, handle: Handle) {
-        if let Some(hops) = &mut self.hops {
-            hops.gone(handle);
-        }
-        let packet = self.arena.get(handle);
-        // The handle is in the cache, the packet may not be.
-        let flow = &mut self.flows[handle.flow as usize];
-        flow.under_way -= 1;
-        if flow.ending {
-            self.closing.push(handle.flow);
-        }
-        let mut copied = false;
-        if handle.outward {
-            flow.received_packets += 1;
-            flow.received_bytes += u64::from(handle.frame_bytes);
-            if packet.payload_bytes() > 0 {
-                flow.reorder.arrive(packet.number);
-            }
-            copied = flow.arrived.as_mut().is_some_and(|arrived| !arrived.insert(packet.number));
-        }
-        let endpoint = flow.endpoint as usize;
-        let hosts = self.targets[handle.flow as usize];
-        let joined;
-        let body = if packet.body.is_fragment() {
-            joined = defragment(&mut self.reassembly, self.now, handle, hosts, &packet.body);
-            joined.as_ref()
-        } else {
-            Some(&packet.body)
-        };
-        if let Some(body) = body {
-            let (lane, outward, ecn_field) = (flow.lane, handle.outward, handle.tos & 3);
-            let arrival = Arrival { lane, outward, ecn_field, body };
-            let had = self.endpoints[endpoint].on_packet(self.now, &arrival);
-            flow.copies += u64::from(had && copied);
-            if let Some(capture) = self.capture.as_mut().filter(|_| outward) {
-                capture.arrived(packet, had);
-            }
-        }
-        self.arena.free(handle);
-        self.settle(endpoint);
     }
 
     /// Sets the first event of every flow and pipe.

@@ -18,7 +18,7 @@ const CONNECTION_STOP: usize = 3;
 
 /// Sink of a subflow: data goes to the connection at once, even if that is read slowly.
 const ALL_AT_ONCE: Sink = Sink { lowat_bytes: 1, rate_bps: None };
-/// The same where subflows have no SO_RCVLOWAT (`mptcp_sockopt_sync_locked`).
+/// Sink of a subflow that has no SO_RCVLOWAT (`mptcp_sockopt_sync_locked`).
 const WITHOUT_LOWAT: Sink = Sink { lowat_bytes: 0, ..ALL_AT_ONCE };
 
 /// Lanes to drain next: first those recorded here, then all subflows touched by the connection.

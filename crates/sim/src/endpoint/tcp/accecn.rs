@@ -378,7 +378,7 @@ impl Receiver {
     /// Processes a duplicate of received data. If the last segment reported the same duplicate and had the
     /// option, segments with the option do not arrive: none has it any more (RFC 9768 §3.2.3.2.2;
     /// `tcp_rcv_spurious_retrans`).
-    pub(super) fn option_is_lost(&mut self, duplicate: u64) {
+    pub(super) fn hears_duplicate(&mut self, duplicate: u64) {
         if self.ecn.mode == Mode::Accurate && self.ecn.told_duplicate == Some(duplicate) {
             self.ecn.option_failed = true;
             self.ecn.option = false;

@@ -306,7 +306,7 @@ impl Receiver {
             self.dsack = None;
             self.duplicate_packets += 1;
             self.enter_quickack(MAX_QUICKACKS);
-            self.option_is_lost(segment.seq);
+            self.hears_duplicate(segment.seq);
             self.set_dsack(SackBlock { start: segment.seq, end: segment.end().min(self.rcv_nxt) });
         }
         self.send_ack();
@@ -349,7 +349,7 @@ impl Receiver {
         }
         if end <= self.rcv_nxt {
             self.duplicate_packets += 1;
-            self.option_is_lost(seq);
+            self.hears_duplicate(seq);
             self.set_dsack(SackBlock { start: seq, end });
             self.acknowledge_at_once();
             return;

@@ -38,7 +38,7 @@ use dumbbell_model::{Framing, Rate, Span, Time};
 use dumbbell_packet::Packet;
 use line::OnLine;
 use loss::Loss;
-use row::Row;
+use row::{Acting, Row};
 use serial::Serial;
 use shaper::Shaper;
 pub(crate) use stage::LinkSetup;
@@ -132,28 +132,6 @@ pub(crate) struct Pipe {
     rng: Rng,
     /// Arrivals that may not wait, where others may.
     urgent: VecDeque<Time>,
-}
-
-/// Stages that act now, found again when values change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Acting {
-    ingress: bool,
-    rewriting: bool,
-    duplication: bool,
-    corruption: bool,
-    egress: bool,
-}
-
-impl Acting {
-    fn of(row: &Row) -> Self {
-        Self {
-            ingress: row.ingress_acts(),
-            rewriting: row.rewriting.acts(),
-            duplication: row.duplication.acts(),
-            corruption: row.corruption.acts(),
-            egress: row.egress_acts(),
-        }
-    }
 }
 
 impl Pipe {

@@ -104,3 +104,25 @@ row! {
         jitter: Jitter,
     }
 }
+
+/// Stages that act now, found again when values change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Acting {
+    pub(super) ingress: bool,
+    pub(super) rewriting: bool,
+    pub(super) duplication: bool,
+    pub(super) corruption: bool,
+    pub(super) egress: bool,
+}
+
+impl Acting {
+    pub(super) fn of(row: &Row) -> Self {
+        Self {
+            ingress: row.ingress_acts(),
+            rewriting: row.rewriting.acts(),
+            duplication: row.duplication.acts(),
+            corruption: row.corruption.acts(),
+            egress: row.egress_acts(),
+        }
+    }
+}
