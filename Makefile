@@ -15,7 +15,7 @@ unexport CONDA_PREFIX
 # cargo fmt does not find modules that a macro over the catalogue declares.
 RUST_FILES = $(shell find crates fuzz -name '*.rs' -not -path '*/target/*')
 
-.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check docs test lint format bench bench-all bench-capture bench-queues page-load lock clean
+.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check docs test lint format bench bench-all bench-capture bench-queues page-load lock pages clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
@@ -96,6 +96,12 @@ test: build lint
 	cargo test --workspace --quiet
 	$(BIN)/python -m mypy.stubtest dumbbell._core --ignore-disjoint-bases
 	$(BIN)/pytest --numprocesses "$$(nproc)" --maxprocesses 8 --dist loadfile
+
+# What the program and the tables say, in all generated pages. The last ones read the pages before them.
+pages: build
+	@for page in scenario_types catalogue_page metrics_page tables_page errors_page format playground_page \
+		agreement model_pages reference_pages; do \
+		$(BIN)/python -m tests.write_$$page || exit 1; done
 
 format: $(VENV)/.ready
 	rustfmt --edition 2021 $(RUST_FILES)
