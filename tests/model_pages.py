@@ -36,7 +36,7 @@ _IMPAIRMENTS = {
 #: Pages that no entry of the catalogue has, by group, and the TCP options on them.
 _SENDER = (
     "mtu gso initcwnd ssthresh rto_min rto_initial tcp_sack tcp_timestamps tcp_window_scaling "
-    "tcp_wmem grow_skb fin_beyond_cwnd tcp_limit_output_bytes queue_at_interface "
+    "tcp_wmem skb_small_head grow_skb fin_beyond_cwnd tcp_limit_output_bytes queue_at_interface "
     "tcp_slow_start_after_idle tcp_pacing_ss_ratio tcp_pacing_ca_ratio tcp_min_tso_segs hz "
     "tcp_abc hystart_plus_plus search search_rollback saved_cwnd saved_rtt tcp_syn_retries "
     "tcp_syn_linear_timeouts"

@@ -46,6 +46,7 @@ NOT_DRAWN = {
     "exit": "as `run`",
     "programs": "as `run`",
     "scaling_ratio": "of the profile linux-6.12: tests/linux/test_profiles.py",
+    "skb_small_head": "as `scaling_ratio`",
     "grow_skb": "as `scaling_ratio`",
     "fin_beyond_cwnd": "as `scaling_ratio`",
     "rcvbuf_grow": "of the profile linux-7.3: tests/linux/test_profiles.py",

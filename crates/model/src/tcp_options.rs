@@ -78,6 +78,10 @@ pub struct TcpOptions {
     /// memory of a segment (`tp->scaling_ratio`, since Linux 6.6). `false`: `tcp_adv_win_scale`.
     #[serde(default)]
     pub scaling_ratio: bool,
+    /// Heads of skbs in the send buffer come from a cache of 704 bytes (`skb_small_head_cache`, since
+    /// Linux 6.3).
+    #[serde(default)]
+    pub skb_small_head: bool,
     /// An skb to be sent takes payload of the next until it fills the quota (`tcp_grow_skb`, since
     /// Linux 6.10).
     #[serde(default)]
@@ -343,7 +347,7 @@ impl TcpOptions {
     /// Memory of an skb without payload: `struct sk_buff` of 256 bytes, and a head of 1024 bytes, of
     /// 704 since Linux 6.3 (`skb_small_head_cache`).
     pub fn skb_overhead_bytes(&self) -> u64 {
-        256 + if self.rx_segment == ReceiveBuffer::SmallHead { 704 } else { 1024 }
+        256 + if self.skb_small_head { 704 } else { 1024 }
     }
 
     /// Window for a receive buffer of `bytes` (`tcp_win_from_space`).

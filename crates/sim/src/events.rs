@@ -82,6 +82,9 @@ impl Turn {
     }
 }
 
+/// Draw that places an event behind all others of its instant.
+pub(crate) const LAST: u8 = 15;
+
 /// Pending events, at most one per source.
 pub(crate) struct EventQueue {
     /// Children of the event at index `i` are group `i - 2`.

@@ -3,7 +3,7 @@
 use crate::arena::{Arena, Handle};
 use crate::arrive::Arriving;
 use crate::endpoint::{Created, Endpoint, Ends, Io, Outbox, Run, Timer, FLOW_TIMERS};
-use crate::events::{EventQueue, Source};
+use crate::events::{EventQueue, Source, LAST};
 use crate::flow::FlowState;
 use crate::network::ip_fragment::Reassembly;
 use crate::network::link::drop_reason::DropReason;
@@ -30,9 +30,6 @@ pub(crate) const LINE: usize = 0;
 pub(crate) const QUEUE: usize = 1;
 const AGGREGATION: usize = 2;
 const CHANGE: usize = 3;
-
-/// Draw that places an event behind all others of its instant.
-const LAST: u8 = 15;
 
 /// Events between two calls of the monitor.
 const MONITOR_EVENTS: u64 = 1 << 14;
@@ -176,7 +173,10 @@ impl World<'_> {
     fn io(&mut self, endpoint: usize) -> (&mut Ends, Io<'_>) {
         // Endpoints of flows that arrive have no timer of their own.
         let (flow_base, own) = (self.flow_base, (self.own_base + endpoint) as Source);
+        let more = !self.inbox.is_empty()
+            || self.events.peek().is_some_and(|(at, _)| at == self.now);
         let io = Io {
+            more,
             out: Outbox { arena: &mut self.arena, created: &mut self.created },
             events: &mut self.events,
             timers_set: &mut self.timers_set,

@@ -334,6 +334,15 @@ pub const ENTRIES: &[Entry] = &[
         source: "tcp_measure_rcv_mss",
     },
     Entry {
+        parameter: of_unit("skb_small_head", Unit::Flag).derived(PROFILE).at(
+            "skb_small_head",
+            "heads of skbs in the send buffer come from a cache of 704 bytes, since Linux 6.3",
+        ),
+        setting: Setting::Release,
+        since: "6.3",
+        source: "skb_small_head_cache",
+    },
+    Entry {
         parameter: of_unit("grow_skb", Unit::Flag)
             .derived(PROFILE)
             .at("grow_skb", "an skb to be sent takes payload of the next, since Linux 6.10"),

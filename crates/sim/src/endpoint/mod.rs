@@ -8,7 +8,7 @@ mod page;
 
 use crate::arena::{Arena, Handle};
 use crate::arrive::{Arriving, FlowSpec};
-use crate::events::{EventQueue, Source, Turn};
+use crate::events::{EventQueue, Source, Turn, LAST};
 use crate::flow::FlowState;
 use build::TrafficEndpoint;
 pub(crate) use build::{build, Place, Setup};
@@ -110,12 +110,14 @@ pub(crate) struct Deadline {
     /// False: an event set earlier stays when the deadline moves later, and wakes the endpoint once
     /// without effect. True: the event moves.
     pub(crate) exact: bool,
+    /// True if it follows all other events of its instant.
+    pub(crate) last: bool,
 }
 
 impl Deadline {
     pub(crate) fn at(at: Option<Time>) -> Self {
         let wheel = (Time::NEVER, Turn::new(0, 0));
-        Self { at: at.unwrap_or(Time::NEVER), wheel, exact: false }
+        Self { at: at.unwrap_or(Time::NEVER), wheel, exact: false, last: false }
     }
 }
 
@@ -145,6 +147,8 @@ pub(crate) struct Io<'a> {
     /// Event source of the endpoint's own timer.
     pub(crate) own: Source,
     pub(crate) begun: &'a mut Vec<u32>,
+    /// True if other packets or events of this instant follow.
+    pub(crate) more: bool,
     /// Flows that send nothing more.
     pub(crate) over: &'a mut Vec<u32>,
 }
@@ -152,7 +156,7 @@ pub(crate) struct Io<'a> {
 impl Io<'_> {
     #[inline(always)]
     fn set(&mut self, source: Source, deadline: Deadline) {
-        let Deadline { at, wheel, exact } = deadline;
+        let Deadline { at, wheel, exact, last } = deadline;
         let before = match self.events.at(source) {
             Some(before) if !exact => before,
             _ => Time::NEVER,
@@ -162,6 +166,8 @@ impl Io<'_> {
             if fires <= before {
                 self.events.set_wheel(source, fires, turn);
             }
+        } else if at < before && last {
+            self.events.set_drawn(source, at, LAST);
         } else if at < before {
             self.events.set(source, at);
         } else if exact {

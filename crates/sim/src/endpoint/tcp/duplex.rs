@@ -60,6 +60,7 @@ impl End<'_> {
             self.receiver.measure_rtt_by_timestamp(segment);
         }
         let data = segment.payload_bytes > 0 || segment.flags.fin;
+        let before = self.receiver.rcv_nxt;
         if data {
             let closing = self.sender.fin;
             self.receive(|receiver| {
@@ -72,10 +73,10 @@ impl End<'_> {
         }
         if data {
             self.receive(Receiver::ack_check);
-            self.receive(Receiver::wake_application);
+            self.receive(|receiver| receiver.wake_application(before));
         }
         if !self.sender.wrote_all() {
-            self.send(now, Sender::run_source);
+            self.send(now, |sender| sender.run_source(false));
         }
     }
 

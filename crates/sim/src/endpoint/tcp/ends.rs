@@ -47,12 +47,17 @@ pub(in crate::endpoint) fn drain_sender(
 
 #[inline(always)]
 pub(in crate::endpoint) fn sender_deadline(sender: &mut Sender, set: &mut u64) -> Deadline {
-    Deadline { at: sender.next_deadline(), wheel: sender.wheel_turn(set), exact: false }
+    let at = sender.next_deadline();
+    // Small queues wake TCP, and TCP wakes the application, after all packets of this instant.
+    let last = at == sender.now
+        && (at == sender.host_queue.wakes() || Some(at) == sender.buffer.source_at);
+    Deadline { at, wheel: sender.wheel_turn(set), exact: false, last }
 }
 
 #[inline(always)]
 pub(in crate::endpoint) fn receiver_deadline(receiver: &mut Receiver, set: &mut u64) -> Deadline {
-    Deadline { at: receiver.next_deadline(), wheel: receiver.wheel_turn(set), exact: false }
+    let at = receiver.next_deadline();
+    Deadline { at, wheel: receiver.wheel_turn(set), exact: false, last: false }
 }
 
 /// Sums over samples of a sender's window.
@@ -227,6 +232,8 @@ pub(crate) struct TcpEndpoint {
     /// Timers of the sides that have acted.
     touched: u8,
     begins: bool,
+    /// True if an application that waits for space may write.
+    writes: bool,
 }
 
 impl TrafficEndpoint for scenario::Tcp {
@@ -240,7 +247,7 @@ impl TrafficEndpoint for scenario::Tcp {
 impl TcpEndpoint {
     fn new(setup: Setup<'_>, number: u32, flow: &Flow, tcp: &scenario::Tcp) -> Self {
         let (ends, life) = (TcpEnds::new(setup, number, flow, tcp), setup.life(flow));
-        Self { ends, life, touched: 0, begins: false }
+        Self { ends, life, touched: 0, begins: false, writes: false }
     }
 }
 
@@ -256,7 +263,7 @@ impl Endpoint for TcpEndpoint {
         }
         sender.count_arrival(arrival.ecn_field, segment);
         sender.on_segment(now, segment);
-        sender.run_source();
+        self.writes = true;
         self.touched = 1 << SENDER;
         false
     }
@@ -266,7 +273,7 @@ impl Endpoint for TcpEndpoint {
         match timer {
             Timer::Flow { kind: SENDER, .. } => {
                 sender.on_timeout(now);
-                sender.run_source();
+                self.writes = true;
                 self.touched = 1 << SENDER;
             }
             Timer::Flow { kind: RECEIVER, .. } => {
@@ -303,6 +310,9 @@ impl Endpoint for TcpEndpoint {
 
     /// As [`Endpoint::settle`], for the only flow.
     fn settle(&mut self, now: Time, io: &mut Io<'_>) {
+        if core::mem::take(&mut self.writes) {
+            self.ends.sender.run_source(io.more);
+        }
         let Some(touched) = self.poll_transmit(now, &mut io.out) else { return };
         if touched.begins {
             io.begun.push(touched.flow);

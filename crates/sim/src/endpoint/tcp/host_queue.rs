@@ -16,12 +16,18 @@ pub(crate) struct HostQueue {
     wakes: Time,
     /// True if small queues stopped TCP and no departure time is known yet.
     throttled: bool,
+    /// Memory of skbs between TCP and the next node, and the time at which TCP sent them.
+    passing: (Time, u64),
+    /// True while the application writes: after each of its skbs the kernel empties its backlog.
+    in_process: bool,
 }
 
 impl Default for HostQueue {
     fn default() -> Self {
         let (waiting, wakes) = (VecDeque::new(), Time::NEVER);
-        Self { below_tcp: false, waiting, bytes: 0, wakes, throttled: false }
+        let passing = (Time::ZERO, 0);
+        let (throttled, in_process) = (false, false);
+        Self { below_tcp: false, waiting, bytes: 0, wakes, throttled, passing, in_process }
     }
 }
 
@@ -45,6 +51,31 @@ impl HostQueue {
         self.bytes += bytes;
     }
 
+    /// Counts memory of an skb that passes the interface at once. The next node takes it when all
+    /// packets that arrived at this instant are processed: the kernel's backlog is a queue.
+    pub(super) fn pass(&mut self, now: Time, bytes: u64) {
+        if self.in_process {
+            return;
+        }
+        if self.passing.0 != now {
+            self.passing = (now, 0);
+        }
+        self.passing.1 += bytes;
+    }
+
+    /// Sets whether the application writes now.
+    pub(super) fn set_in_process(&mut self, in_process: bool) {
+        self.in_process = in_process;
+    }
+
+    fn passing_bytes(&self, now: Time) -> u64 {
+        if self.passing.0 == now && !self.in_process {
+            self.passing.1
+        } else {
+            0
+        }
+    }
+
     /// Sets the departure time of a counted segment; `None` if it was dropped.
     pub(super) fn queued(&mut self, bytes: u64, leaves: Option<Time>) {
         let Some(leaves) = leaves else {
@@ -58,17 +89,22 @@ impl HostQueue {
         }
     }
 
-    /// Returns true if more than `limit_bytes` are in the queue now.
+    /// Returns true if `limit_bytes` or more are in the queue now.
     pub(super) fn exceeds(&mut self, now: Time, limit_bytes: u64) -> bool {
         while let Some(&(_, bytes)) = self.waiting.front().filter(|(leaves, _)| *leaves <= now) {
             self.waiting.pop_front();
             self.bytes -= bytes;
         }
-        self.bytes > limit_bytes
+        // The socket itself counts as one byte (`sk_wmem_alloc`).
+        self.bytes + self.passing_bytes(now) + 1 > limit_bytes
     }
 
     /// Stops TCP until the first segment leaves.
-    pub(super) fn throttle(&mut self) {
+    pub(super) fn throttle(&mut self, now: Time) {
+        if self.passing_bytes(now) > 0 {
+            self.wakes = now;
+            return;
+        }
         self.wakes = self.waiting.front().map_or(Time::NEVER, |(leaves, _)| *leaves);
         self.throttled = self.wakes == Time::NEVER;
     }
@@ -83,6 +119,7 @@ impl HostQueue {
         let due = self.wakes <= now;
         if due {
             self.wakes = Time::NEVER;
+            self.passing.1 = 0;
         }
         due
     }
@@ -101,19 +138,19 @@ mod tests {
             queue.count(100);
             queue.queued(100, Some(AT(leaves)));
         }
-        assert!(queue.exceeds(AT(9), 199) && !queue.exceeds(AT(9), 200));
-        assert!(queue.exceeds(AT(10), 99) && !queue.exceeds(AT(10), 100));
+        assert!(queue.exceeds(AT(9), 200) && !queue.exceeds(AT(9), 201));
+        assert!(queue.exceeds(AT(10), 100) && !queue.exceeds(AT(10), 101));
         // A segment that finds no queue never waits.
         queue.count(100);
         queue.queued(100, None);
-        assert!(!queue.exceeds(AT(20), 0) && queue.is_empty());
+        assert!(!queue.exceeds(AT(20), 1) && queue.is_empty());
     }
 
     #[test]
     fn tcp_is_woken_when_the_first_leaves_even_if_its_time_is_known_later() {
         let mut queue = HostQueue::default();
         queue.count(100);
-        queue.throttle();
+        queue.throttle(AT(20));
         assert_eq!(queue.wakes(), Time::NEVER);
         queue.queued(100, Some(AT(30)));
         assert_eq!(queue.wakes(), AT(30));
@@ -122,7 +159,7 @@ mod tests {
         queue.queued(100, Some(AT(50)));
         assert_eq!(queue.wakes(), Time::NEVER, "nothing waits for room");
         assert!(queue.exceeds(AT(40), 50));
-        queue.throttle();
+        queue.throttle(AT(40));
         assert_eq!(queue.wakes(), AT(50));
     }
 }

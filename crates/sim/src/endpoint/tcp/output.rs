@@ -111,7 +111,8 @@ impl Sender {
             let last = self.write_queue.head_is_tail() && self.fin;
             let Some(length) = self.burst_length(push, u64::from(quota) * mss, last) else { break };
             let last = last && length == head;
-            if self.small_queue_blocked(0) {
+            if self.small_queue_blocked(length, 0) {
+                self.write_queue.split_head(length);
                 break;
             }
             let fits = self.snd_nxt + length < window_end;
@@ -328,13 +329,19 @@ impl Sender {
         self.ecn_send(&mut segment);
         if let Some(leaves) = self.pacer.waits_until(self.now) {
             if payload_bytes > 0 {
-                self.count_host_queue();
-                self.host_queued(Some(leaves));
+                let memory = u64::from(payload_bytes) + u64::from(sent.overhead_bytes);
+                self.host_queue.count(memory);
+                self.host_queue.queued(memory, Some(leaves));
             }
             self.pacer.wait(leaves, segment);
         } else {
-            if self.host_queue.is_below_tcp() && payload_bytes > 0 {
-                self.count_host_queue();
+            if payload_bytes > 0 {
+                if self.host_queue.is_below_tcp() {
+                    self.count_host_queue();
+                } else {
+                    let memory = u64::from(payload_bytes) + u64::from(sent.overhead_bytes);
+                    self.host_queue.pass(self.now, memory);
+                }
             }
             self.out.push(&segment);
         }
@@ -371,15 +378,22 @@ impl Sender {
 
     /// Applies TCP small queues: at most about 1 ms of data, and at least two segments, in the
     /// host's own queue; twice as much for retransmissions (`tcp_small_queue_check`).
-    fn small_queue_blocked(&mut self, factor: u32) -> bool {
-        let mut limit = (2 * self.segment_memory()).max(self.window.pacing_rate >> PACING_SHIFT);
+    fn small_queue_blocked(&mut self, bytes: u64, factor: u32) -> bool {
+        let skb = if self.host_queue.is_below_tcp() {
+            self.segment_memory()
+        } else {
+            bytes + self.options.skb_overhead_bytes()
+        };
+        let mut limit = (2 * skb).max(self.window.pacing_rate >> PACING_SHIFT);
         if !self.window.pacing {
             limit = limit.min(self.options.tcp_limit_output_bytes);
         }
-        if !self.host_queue.exceeds(self.now, limit << factor) || self.queue.len() <= 1 {
+        if !self.host_queue.exceeds(self.now, limit << factor)
+            || self.queue.is_empty_or_single_skb()
+        {
             return false;
         }
-        self.host_queue.throttle();
+        self.host_queue.throttle(self.now);
         true
     }
 
@@ -548,7 +562,8 @@ impl Sender {
                 hole_seen |= !segment.lost && !segment.retransmitted && !segment.sacked;
                 self.end_skb(id, std::mem::take(&mut skb_segments));
             } else {
-                if self.small_queue_blocked(1) || !self.retransmit(id, why, same_skb) {
+                let bytes = u64::from(segment.payload_bytes);
+                if self.small_queue_blocked(bytes, 1) || !self.retransmit(id, why, same_skb) {
                     break;
                 }
                 skb_segments += 1;

@@ -214,9 +214,10 @@ impl Receiver {
 
     /// Processes a segment; `ecn_field` is from its IP header (RFC 3168 §5).
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
+        let before = self.rcv_nxt;
         if self.on_segment_first(now, segment, ecn_field) {
             self.ack_check();
-            self.wake_application();
+            self.wake_application(before);
         }
     }
 

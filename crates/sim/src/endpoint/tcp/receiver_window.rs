@@ -183,10 +183,11 @@ impl Receiver {
         }
     }
 
-    /// Wakes the application once enough data is readable (`tcp_data_ready`). An application that
-    /// waits for more than one byte takes a moment to run.
-    pub(super) fn wake_application(&mut self) {
-        if self.sink.rate_bps.is_some() || !self.is_readable() {
+    /// Wakes the application once enough data is readable, if a segment extended it from
+    /// `before` (`tcp_data_ready`; `tcp_data_queue_ofo` wakes nobody). An application that waits for
+    /// more than one byte takes a moment to run.
+    pub(super) fn wake_application(&mut self, before: u64) {
+        if self.sink.rate_bps.is_some() || self.rcv_nxt == before || !self.is_readable() {
             return;
         }
         if self.sink.lowat_bytes > 1 {

@@ -132,6 +132,11 @@ impl RtxQueue {
         (self.end - self.base) as usize
     }
 
+    /// Returns true with at most one skb (`tcp_rtx_queue_empty_or_single_skb`).
+    pub(crate) fn is_empty_or_single_skb(&self) -> bool {
+        (self.base..self.end).skip(1).all(|id| self.get(id).continues_skb)
+    }
+
     /// Id of the front, or of the next segment if the queue is empty.
     pub(crate) fn front_id(&self) -> SegmentId {
         self.base

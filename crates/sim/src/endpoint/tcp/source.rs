@@ -65,8 +65,9 @@ impl Sender {
         }
     }
 
-    /// Lets an application that waits for space write, after network events.
-    pub(crate) fn run_source(&mut self) {
+    /// Lets an application that waits for space write: at once, or `last` of all at this instant. On
+    /// the kernel a process runs when all packets that have arrived are processed.
+    pub(crate) fn run_source(&mut self, last: bool) {
         let waking = self.buffer.source_at.is_some();
         if self.phase != Phase::Established || self.buffer.stopped || self.buffer.no_space || waking
         {
@@ -74,7 +75,9 @@ impl Sender {
         }
         let more = self.buffer.writer.fills_room()
             && self.buffer.writer.left(self.buffer.written_bytes) > 0;
-        if more {
+        if more && last {
+            self.buffer.source_at = Some(self.now);
+        } else if more {
             self.fill_from_source();
         }
     }
@@ -90,7 +93,9 @@ impl Sender {
             return; // The connection writes.
         }
         self.buffer.writer.act(self.now);
+        self.host_queue.set_in_process(true);
         self.write(self.buffer.writer.left(self.buffer.written_bytes));
+        self.host_queue.set_in_process(false);
         if self.buffer.writer.is_complete(self.buffer.written_bytes) {
             self.buffer.stopped = true;
             self.close();

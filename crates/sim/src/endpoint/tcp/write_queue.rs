@@ -83,6 +83,14 @@ impl WriteQueue {
         }
     }
 
+    /// Splits the first skb behind `bytes` (`tso_fragment`).
+    pub(crate) fn split_head(&mut self, bytes: u64) {
+        let Some(head) = self.skbs.front_mut().filter(|head| bytes < head.bytes) else { return };
+        let rest = QueuedSkb { bytes: head.bytes - bytes, push: head.push, partly_sent: true };
+        (head.bytes, head.push) = (bytes, false);
+        self.skbs.insert(1, rest);
+    }
+
     /// Takes bytes from the first skb; the rest stays one skb (`tso_fragment`). Returns true if the
     /// last segment has PSH.
     pub(crate) fn take(&mut self, bytes: u64) -> bool {
