@@ -30,11 +30,12 @@ LONGEST = 34
 READ_FIRST = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorial").glob("*.md"))]
 PAGES = [
     *READ_FIRST,
-    ROOT / "docs" / "index.md",
+    ROOT / "ARCHITECTURE.md",
+    ROOT / "CONTRIBUTING.md",
     *(
         page
-        for folder in ("how-to", "models", "course")
-        for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+        for folder in ("docs", "docs/how-to", "docs/models", "docs/course", "studies/*")
+        for page in sorted(ROOT.glob(f"{folder}/*.md"))
     ),
 ]
 
