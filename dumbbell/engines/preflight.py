@@ -169,7 +169,7 @@ def _datagrams_per_s(flow: Flow) -> float:
 def refused_in_virtual_time(scenario: str) -> Concern | None:
     """Reason why the engine linux refuses a scenario; None: it accepts the scenario."""
     if read_scenario(scenario)["sampling"]["interval_ns"] < LINUX_INTERVAL_NS:
-        message = "a sampling interval below 1 us: the kernel's clock has steps of 256 ns"
+        message = "a sampling interval below 1 us: each sample reads the clock, which takes 256 ns"
         return Concern("sampling.interval_ns", message)
     return None
 

@@ -22,7 +22,6 @@ KNOWN: dict[str, dict[str, str]] = {
     "6.12": _BOTH,
     "7.3": {
         **_BOTH,
-        f"{_MULTIPATH}_goodput_over_a_grid_of_paths_is_the_kernels": _PATHS,
         f"{_MULTIPATH}_segments_end_where_the_kernels_do": _PATHS,
         "test_slots.py::test_an_access_link_carries_as_much_on_both[starlink]": _LOSSY,
     },

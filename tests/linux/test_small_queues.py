@@ -1,9 +1,6 @@
 """Many transfers that begin together through queues of four packets: what is lost, which timers
 fire in one tick, who is first at a full queue, how connections end. All of it must be as the
-kernel's for two runs to be the same to the last packet.
-
-Seeds are those for which no order within a step of the guest's clock decides
-(docs/linux-engine.md)."""
+kernel's for two runs to be the same to the last packet."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ seed: SEED
 
 @pytest.mark.parametrize(
     ("algorithm", "sack", "seed"),
-    [("reno", "true", 1), ("reno", "false", 2), ("cubic", "true", 3), ("cubic", "false", 14)],
+    [("reno", "true", 1), ("reno", "false", 2), ("cubic", "true", 3), ("cubic", "false", 1)],
 )
 def test_seventeen_transfers_are_the_same_packets_in_the_same_order(
     algorithm: str, sack: str, seed: int, tmp_path: Path
