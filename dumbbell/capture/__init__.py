@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from dumbbell.capture import pieces
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass, classified
 from dumbbell.capture.together import needed, together
 from dumbbell.codes import Code
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import DumbbellError, nearest_name
 
 __all__ = ["CaptureError", "packets", "survey", "survey_json"]
 
@@ -156,6 +157,15 @@ def _read(path: str | Path, reading: Callable[[str], _Read]) -> _Read:
     try:
         return reading(name)
     except OSError as error:
-        raise CaptureError(f"{name}: cannot be read: {error.strerror or error}") from None
+        problem = str(error.strerror or error).partition(" (os error")[0]
+        raise CaptureError(f"{name}: cannot be read: {problem}{_like(Path(name))}") from None
     except ValueError as error:
         raise CaptureError(f"{name}: {error}") from None
+
+
+def _like(path: Path) -> str:
+    """Hint at a file or folder with a similar name, if this one is missing."""
+    if path.exists() or not path.parent.is_dir():
+        return ""
+    near = nearest_name(path.name, [one.name for one in islice(path.parent.iterdir(), 1000)])
+    return "" if near is None else f"; did you mean {path.parent / near}?"

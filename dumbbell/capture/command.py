@@ -18,7 +18,7 @@ from dumbbell.capture.packet_table import packet_table
 from dumbbell.capture.tables import frames, write
 from dumbbell.capture.terminal import shown
 from dumbbell.codes import Code
-from dumbbell.console import print_text
+from dumbbell.console import print_text, say
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.files.kinds import is_capture
 from dumbbell.files.output import PRINTED, json_text, write_output
@@ -101,6 +101,7 @@ def tell(files: Sequence[str], wanted: Wanted, out: Console) -> None:
         from dumbbell.capture.page import page
 
         _write(str(wanted.html), page(found_all, wanted.connections))
+        say(f"The page: {wanted.html}")
 
 
 def _read(

@@ -74,6 +74,7 @@ app = typer.Typer(
     name=_NAME,
     cls=Verbs,
     help="A laboratory for transport protocols.",
+    epilog="The tutorial: dumbbell help --page tutorial",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

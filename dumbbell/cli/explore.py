@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,5 +52,16 @@ def _launched(address: str) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="dumbbell-") as folder:
         page = Path(folder) / "explorer.html"
         page.write_text(f'<meta http-equiv="refresh" content="0; url={address}">', "utf-8")
-        typer.launch(page.as_uri())
+        _open(page.as_uri())
         yield
+
+
+def _open(address: str) -> None:
+    """Opens an address in the browser. What a missing browser prints is not shown."""
+    program = shutil.which("xdg-open")
+    has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    if program is None or not has_screen:
+        say("No browser opens here: copy the address into one.")
+        return
+    quiet = subprocess.DEVNULL
+    subprocess.Popen([program, address], stdin=quiet, stdout=quiet, stderr=quiet)

@@ -76,7 +76,7 @@ def figure(
                 "figure: -o FILE is missing, as -o figure.svg (or .pdf, .png)", code=Code.OPTION
             )
         from dumbbell import load_results
-        from dumbbell.cli.figure_options import checked, levels_of
+        from dumbbell.cli.figure_options import checked, in_flags, known_levels, levels_of
         from dumbbell.figures import plot
         from dumbbell.figures.figure import check_form
         from dumbbell.figures.paper import COLUMN_MM
@@ -100,8 +100,11 @@ def figure(
             chosen = checked(kind, given)
             check_form(output, wide)
             check_places(output)
-            drawn = plot(load_results(store, experiment, partial=True), kind, **chosen)
+            results = load_results(store, experiment, partial=True)
+            if where:
+                chosen["where"] = known_levels(where, results.experiment.factors)
+            drawn = plot(results, kind, **chosen)
             drawn.save(output, theme, width_mm=wide, titled=title is not None)
         except ValueError as error:
-            raise DumbbellError(f"figure {kind}: {error}", code=Code.OPTION) from None
+            raise DumbbellError(f"figure {kind}: {in_flags(error)}", code=Code.OPTION) from None
         say(f"{drawn.title}: {output}")

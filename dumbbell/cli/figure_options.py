@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 from dumbbell.cli.guard import levels
 from dumbbell.figures import function_of, options_of
+from dumbbell.store import levels as stored
 
 
 def levels_of(where: list[str] | None) -> dict[str, str | list[str]]:
     """Factor → level, or levels where several are given. Raises `DumbbellError`."""
     found = levels(where, "--where")
     return {name: one[0] if len(one) == 1 else one for name, one in found.items()}
+
+
+def known_levels(
+    where: Sequence[str], factors: Mapping[str, Sequence[str]]
+) -> dict[str, str | list[str]]:
+    """Values of `--where`, those of factors as the experiment writes them.
+
+    A value may name several factors, as that of `--cell`. Other columns, as `flow`, are kept.
+
+    Raises:
+        DumbbellError: A factor has no such level.
+    """
+    found: dict[str, list[str]] = {}
+    for text in where:
+        is_factor = text.partition("=")[0].strip() in factors
+        chosen = stored.levels_of(text, factors, "--where") if is_factor else levels_of([text])
+        for name, level in chosen.items():
+            found.setdefault(name, []).append(str(level))
+    return {name: one[0] if len(one) == 1 else one for name, one in found.items()}
+
+
+def in_flags(error: ValueError) -> str:
+    """Message of a figure in words of the command line."""
+    return re.sub(r"by where=?$", "by --where FACTOR=LEVEL", str(error))
 
 
 def checked(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:

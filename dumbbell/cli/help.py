@@ -28,7 +28,7 @@ def help(
         typer.Argument(
             metavar="[WORD]",
             help="Code of an error (E203), verb (run, study run), field (duration), algorithm or "
-            "discipline (red), TCP option (tcp_ecn), metric (jain).",
+            "discipline (red), TCP option (tcp_ecn), metric (jain), word of a table (BDP).",
             show_default=False,
         ),
     ] = None,
@@ -141,14 +141,20 @@ def _page(code: Code) -> str:
 def _listed() -> str:
     from dumbbell.help import GROUPS
 
-    found = ["# Codes of errors", ""]
+    found = [
+        "The tutorial: `dumbbell help --page tutorial`. The verbs: `dumbbell --help`.",
+        "",
+        "# Codes of errors",
+        "",
+    ]
     for group in GROUPS:
         found += [f"## {group.title}", ""]
         found += [f"- {page.code}: {page.title}" for page in group.pages]
         found.append("")
     found.append(
         "`dumbbell help WORD` explains a code, a verb, a field, an algorithm, a discipline, a TCP "
-        "option or a metric; `dumbbell help --page` lists the pages of the documentation."
+        "option, a metric or a word of a table; `dumbbell help --page` lists the pages of the "
+        "documentation."
     )
     return "\n".join(found) + "\n"
 

@@ -80,14 +80,16 @@ def _packages() -> str:
 
 def _extras() -> str:
     """Extras of the package, with the command that installs what is missing."""
-    found = []
-    for extra, modules in EXTRAS.items():
-        missing = [name for name in modules if find_spec(name) is None]
-        if missing:
-            found.append(f"{extra} is missing: pip install '{DISTRIBUTION}[{extra}]'")
-        else:
-            found.append(extra)
-    return ", ".join(found)
+    absent = [
+        extra
+        for extra, modules in EXTRAS.items()
+        if any(find_spec(name) is None for name in modules)
+    ]
+    here = ", ".join(extra for extra in EXTRAS if extra not in absent) or "none"
+    if not absent:
+        return here
+    names = ",".join(absent)
+    return f"{here}; not installed: pip install '{DISTRIBUTION}[{names}]'"
 
 
 def _processors() -> str:

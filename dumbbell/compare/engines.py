@@ -145,6 +145,10 @@ def compare_engines(
         raise EngineError(
             f"two different engines are compared; found {', '.join(engines)}", code=Code.TWO_ENGINES
         )
+    from dumbbell.engines import engine_named
+
+    for engine in engines:  # a missing kernel is refused before the other engine runs
+        engine_named(engine)
     first, second = (
         dumbbell.run(
             path,

@@ -252,6 +252,8 @@ def parse(text: str, file: str) -> Node:
         problem = shortened(str(error.problem or error.context or "malformed"), 100)
         if line is not None and _BARE_REFERENCE.search("".join(text.splitlines()[line - 1 : line])):
             problem += '; between { } or [ ] write "${name}" in quotes, or $name'
+        if problem == "could not find expected ':'":
+            problem += "; a space follows the colon, as in `rate: 10 Mbit/s`"
         if problem.startswith("found character '\\t'"):
             problem += "; YAML takes no tabs: indent with spaces"
         raise ExperimentError(

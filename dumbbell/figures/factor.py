@@ -222,7 +222,9 @@ def _measured(shown: Shown, metric: Metric, extra: Extras) -> list[alt.Chart]:
     names = shown.series.names
     rows = points_of(shown, metric)
     data = alt.InlineData(values=rows)
-    y = alt.Y("mean:Q", title=metric.axis, scale=alt.Scale(zero=extra.zero, nice=True))
+    # Without lines, the height of a point above the axis is what a reader compares.
+    from_zero = extra.zero or shown.scale is None
+    y = alt.Y("mean:Q", title=metric.axis, scale=alt.Scale(zero=from_zero, nice=True))
     pick = alt.selection_point(fields=["series"], bind="legend", name="pick")
     opacity = alt.when(pick).then(alt.value(1.0)).otherwise(alt.value(0.15))
     color = shown.series.color("series:N")

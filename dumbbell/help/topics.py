@@ -1,7 +1,8 @@
-"""Explanations of a word: entries of the catalogue, fields of experiment files, metrics."""
+"""Explanations of a word: of the catalogue, of experiment files, a metric, a word of tables."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,17 +17,24 @@ from dumbbell.catalogue import (
 )
 from dumbbell.experiment.schema import json_schema
 from dumbbell.files.shipped import shipped
+from dumbbell.help.words import word as word_of_tables
+from dumbbell.help.words import words as words_of_tables
 from dumbbell.metrics import METRICS
 
 #: Maximum number of places of a field, and of models inside each other.
 _PLACES, _DEEP = 12, 12
+#: Lists of pages, which a site makes of them; a fold with its title.
+_LIST = re.compile(r"^```\{toctree\}\n(.*?)^```\n?", re.MULTILINE | re.DOTALL)
+_FOLD = re.compile(r"^<details><summary>(.*?)</summary>|^</details>", re.MULTILINE)
 
 
 def topic(word: str) -> str:
     """Markdown about a word; empty if nothing has this name. Letter case does not matter."""
     wanted = word.strip().lower()
     entries = list(_entries(wanted))
-    parts = [*entries, *_fields(wanted, sections=bool(entries)), *_metric(wanted)]
+    about = word_of_tables(wanted)
+    parts = [] if about is None else [about]
+    parts += [*entries, *_fields(wanted, sections=bool(entries)), *_metric(wanted)]
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
@@ -34,7 +42,8 @@ def topic_names() -> set[str]:
     """All words that `topic` knows."""
     catalogue = (congestion_controls(), disciplines(), impairments(), tcp_options())
     names = {name for entries in (*catalogue, traffic_kinds()) for name in entries}
-    return names | set(METRICS) | {path[-1] for path, _ in _all_fields()}
+    names |= set(METRICS) | set(words_of_tables())
+    return names | {path[-1] for path, _ in _all_fields()}
 
 
 def page_names() -> list[str]:
@@ -45,15 +54,33 @@ def page_names() -> list[str]:
 
 
 def page_text(name: str) -> str | None:
-    """Text of a page; None: there is no such page. The last part of its name is enough."""
+    """Text of a page as a terminal shows it; None: there is no such page.
+
+    The last part of its name is enough, and of a page `index` the folder.
+    """
     wanted = name.strip().removeprefix("docs/").partition("#")[0].removesuffix(".md")
     names = page_names()
-    found = [one for one in names if one == wanted] or [
+    found = [one for one in names if one in (wanted, f"{wanted.rstrip('/')}/index")] or [
         one for one in names if one.endswith(f"/{wanted}")
     ]
     if not found:
         return None
-    return (shipped("_docs") / f"{found[0]}.md").read_text(encoding="utf-8")
+    text = (shipped("_docs") / f"{found[0]}.md").read_text(encoding="utf-8")
+    return _FOLD.sub(_heading, _LIST.sub(_listed, text)).rstrip("\n") + "\n"
+
+
+def _listed(block: re.Match[str]) -> str:
+    """A list of pages as Markdown; nothing where it is hidden."""
+    lines = [line for line in block[1].splitlines() if line]
+    options = dict(line[1:].partition(":")[::2] for line in lines if line.startswith(":"))
+    if "hidden" in options:
+        return ""
+    pages = [f"- {line}" for line in lines if not line.startswith(":")]
+    return "\n".join((f"**{options.get('caption', 'Pages').strip()}**", "", *pages, ""))
+
+
+def _heading(fold: re.Match[str]) -> str:
+    return "" if fold[1] is None else f"## {fold[1]}"
 
 
 def _entries(wanted: str) -> Iterator[str]:
@@ -140,7 +167,10 @@ def _fields(wanted: str, *, sections: bool) -> Iterator[str]:
     if found:
         lines = [f"## `{wanted}`: a field of experiment files", ""]
         for about, places in list(found.items())[:_PLACES]:
-            shortest = sorted(places, key=len)[:3]
+            parts: dict[str, str] = {}
+            for place in sorted(places, key=len):
+                parts.setdefault(place.partition(".")[0], place)
+            shortest = [*parts.values(), *sorted(set(places) - set(parts.values()), key=len)][:3]
             lines.append(f"- {', '.join(f'`{place}`' for place in shortest)}: {about}")
         lines += ["", "All fields, with units: `dumbbell help --page experiment-file`."]
         yield "\n".join(lines)

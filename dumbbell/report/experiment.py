@@ -30,6 +30,8 @@ from dumbbell.vega.drawing import Drawer
 
 #: The field of a file: its first line, and those that are indented below.
 _DESCRIPTION = re.compile(r"^description: .+(?:\n[ \t]+.*)*", re.MULTILINE)
+#: Comment of a page of documentation with the name of a file.
+_FILE_NAME = re.compile(r"# file: \S+")
 #: Metrics whose definitions the page gives.
 _METRICS = ("goodput_mbps", "rtt_mean_ms", "srtt_mean_ms", "retransmissions", "utilisation", "jain")
 _MOST_ROWS, _MOST_CELL_ROWS = 400, 60
@@ -139,7 +141,8 @@ def _description(results: Tables) -> str:
     for line in text.splitlines():
         if not line.startswith("#"):
             break
-        words.append(line.lstrip("# "))
+        if not _FILE_NAME.fullmatch(line):
+            words.append(line.lstrip("# "))
     return " ".join(words).replace("`", "")
 
 

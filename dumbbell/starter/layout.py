@@ -45,8 +45,8 @@ def text(contents: Contents, answers: Answers) -> str:
     ]
     repeats = "runs with different seeds" + (", of each level" if contents.factors else "")
     sections = [
+        [("", contents.about)],
         [
-            ("", contents.about),
             ("", "Every field, with its units: dumbbell help --page experiment-file"),
             ("", "`dumbbell run FILE` runs it, `dumbbell show store` draws windows and queues."),
             ("dumbbell: 1", "format of the file"),

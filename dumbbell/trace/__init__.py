@@ -104,7 +104,8 @@ def _read(
     try:
         text, streams = _watched(lambda monitor: reading(name, monitor), told)
     except OSError as error:
-        raise TraceError(f"{name}: cannot be read: {error.strerror or error}") from None
+        problem = str(error.strerror or error).partition(" (os error")[0]
+        raise TraceError(f"{name}: cannot be read: {problem}") from None
     except ValueError as error:
         raise TraceError(f"{name}: {error}") from None
     tables = {one: pl.read_ipc_stream(io.BytesIO(data)) for one, data in streams.items()}

@@ -3,7 +3,8 @@
 A `console` block holds commands (`$ command`), each with its output below it. A `python` block is
 a program; a `text` block right below it is its output. A `yaml` block whose first line is
 `# file: NAME` is written as that file. `<!-- not run: reason -->` before a block
-leaves it out. All blocks of a page run in one folder, in order.
+leaves it out. Behind `<!-- fails -->` each command must fail, and the page shows its message. All
+blocks of a page run in one folder, in order.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ COLUMNS = 96
 #: A line of a page that stands for any lines of output.
 ANY = "…"
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+_FAILS = re.compile(r"<!-- fails -->\s*$")
 _LEFT_OUT = re.compile(r"<!-- not run: [^>]+ -->\s*$")
 
 
@@ -34,11 +36,13 @@ class Command:
         text: Command of the shell.
         shown: Output that the page shows.
         line: Line of the page, counted from 1.
+        fails: It must fail, and `shown` is its message.
     """
 
     text: str
     shown: str
     line: int
+    fails: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +73,18 @@ def blocks(page: str) -> Iterator[Command | Program | File]:
             head, _, text = body.partition("\n")
             yield File(head.removeprefix("# file: ").strip(), text)
         elif language == "console":
-            yield from _commands(body, line)
+            fails = _FAILS.search(page, 0, fence.start()) is not None
+            yield from _commands(body, line, fails)
         elif language == "python":
             yield Program(body, fence[3] or "", line)
 
 
-def _commands(body: str, line: int) -> Iterator[Command]:
+def _commands(body: str, line: int, fails: bool) -> Iterator[Command]:
     parts = re.split(r"^\$ ", body, flags=re.MULTILINE)
     at = line + 1 + parts[0].count("\n")
     for part in parts[1:]:
         text, _, shown = part.partition("\n")
-        yield Command(text, shown, at)
+        yield Command(text, shown, at, fails)
         at += part.count("\n")
 
 
@@ -99,14 +104,18 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def printed(block: Command | Program, folder: Path, env: dict[str, str]) -> str:
-    """Standard output of a block, without spaces at ends of lines. It must succeed."""
+    """Standard output of a block, without spaces at ends of lines, or the message of a failure.
+
+    It must succeed or fail as the page says.
+    """
     shell = ["bash", "-c"] if isinstance(block, Command) else [sys.executable, "-c"]
     done = subprocess.run(
         [*shell, block.text], cwd=folder, env=env, capture_output=True, text=True, timeout=120
     )
-    if done.returncode:
+    fails = isinstance(block, Command) and block.fails
+    if bool(done.returncode) is not fails:
         raise AssertionError(f"line {block.line}: {block.text}\n{done.stdout}\n{done.stderr}")
-    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    lines = [line.rstrip() for line in (done.stderr if fails else done.stdout).splitlines()]
     return "\n".join(lines).strip("\n") + "\n" if any(lines) else ""
 
 

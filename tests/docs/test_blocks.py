@@ -44,9 +44,11 @@ def test_any_lines_are_any_lines_and_others_are_not() -> None:
 
 def test_blocks_are_found() -> None:
     page = "```yaml\n# file: a.yaml\nx: 1\n```\n<!-- not run: no -->\n```console\n$ no\n```\n"
+    page += "<!-- fails -->\n```console\n$ wrong\nbecause\n```\n"
     page += "text\n```console\n$ yes\nout\n$ more\n```\n"
     assert list(blocks(page)) == [
         File("a.yaml", "x: 1\n"),
-        Command("yes", "out\n", 11),
-        Command("more", "", 13),
+        Command("wrong", "because\n", 11, fails=True),
+        Command("yes", "out\n", 16),
+        Command("more", "", 18),
     ]

@@ -3,7 +3,7 @@
 In a page, a block `console` has commands behind `$ `; a line that ends with a backslash goes on in
 the next. Other lines are what the commands print. A block with a first line `# file: NAME`, or
 behind `<!-- file: NAME -->`, is written to this file. A block behind `<!-- not run: REASON -->` is
-left out.
+left out. Commands of a block behind `<!-- fails -->` fail.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _BLOCK = re.compile(
-    r"(?:^<!-- (?P<word>file|not run): (?P<value>[^\n]+?) -->\n\s*)?"
+    r"(?:^<!-- (?P<word>file|not run|fails)(?:: (?P<value>[^\n]+?))? -->\n\s*)?"
     r"^ *```(?P<kind>[a-z]*)[^\n]*\n(?P<text>.*?)^ *```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -31,9 +31,10 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that a reader types."""
+    """A command that a reader types, and whether it fails."""
 
     line: str
+    fails: bool = False
 
 
 def steps(page: Path) -> Iterator[File | Command]:
@@ -46,7 +47,8 @@ def steps(page: Path) -> Iterator[File | Command]:
             name = block["value"] if named is None else named[1]
             yield File(name, block["text"])
         elif block["kind"] == "console":
-            yield from map(Command, commands(block["text"]))
+            fails = block["word"] == "fails"
+            yield from (Command(line, fails) for line in commands(block["text"]))
 
 
 def commands(block: str) -> Iterator[str]:

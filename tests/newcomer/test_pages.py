@@ -30,7 +30,7 @@ def test_every_command_of_a_page_works(page: Path, newcomer: Machine, tmp_path: 
             continue
         result = newcomer.run(step.line, tmp_path)
         said = result.stdout + result.stderr
-        assert result.returncode == 0, f"$ {step.line}\n{said}"
+        assert bool(result.returncode) is step.fails, f"$ {step.line}\n{said}"
         assert "Traceback" not in said, f"$ {step.line}\n{said}"
         done += 1
     assert done, "no command: the blocks of commands are called `console`"
@@ -41,6 +41,7 @@ def test_a_page_is_read(tmp_path: Path) -> None:
     page.write_text(
         "```yaml\n# file: a.yaml\ndumbbell: 1\n```\n\n<!-- file: b.txt -->\n```\nb\n```\n"
         "```console\n$ one \\\n>   two\nprinted\n$ three\n```\n"
+        "<!-- fails -->\n```console\n$ wrong\n```\n"
         "<!-- not run: it needs a day -->\n```console\n$ four\n```\n```yaml\nnot: written\n```\n",
         encoding="utf-8",
     )
@@ -49,5 +50,6 @@ def test_a_page_is_read(tmp_path: Path) -> None:
         File("b.txt", "b\n"),
         Command("one \\\n  two"),
         Command("three"),
+        Command("wrong", fails=True),
     ]
     assert list(commands("$ a\nb\n")) == ["a"]

@@ -120,6 +120,17 @@ def test_where_may_choose_several_levels(store: Path, tmp_path: Path) -> None:
     assert '"x": 20.0' not in file.read_text(encoding="utf-8")
 
 
+def test_where_takes_the_levels_of_a_cell_in_one(store: Path, tmp_path: Path) -> None:
+    texts = []
+    for number, some in enumerate(
+        (("--where", "rtt=10ms,cc=reno"), ("--where", "rtt=10 ms", "--where", "cc=reno"))
+    ):
+        file = tmp_path / f"{number}.json"
+        assert call("figure", "goodput", store, *some, "-o", file).exit_code == 0
+        texts.append(file.read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -131,8 +142,11 @@ def test_where_may_choose_several_levels(store: Path, tmp_path: Path) -> None:
         (["goodput", "-o", "f.svg", "--width", "1"], "50 to 400 mm wide, not 1 mm"),
         (["goodput", "-o", "f.svg", "--where", "cc"], "--where cc: should be FACTOR=LEVEL"),
         (["goodput", "-o", "f.svg", "--where", "c=1"], "no factor 'c'; there are"),
-        (["goodput", "-o", "f.svg", "--where", "cc=x"], "nothing measured for goodput_mbps"),
-        (["goodput", "-o", "f.svg"], "several values for each point: fix"),
+        (
+            ["goodput", "-o", "f.svg", "--where", "cc=x"],
+            "--where: no such level of cc; found x; allowed: reno, bbr",
+        ),
+        (["goodput", "-o", "f.svg"], "by --where FACTOR=LEVEL [E001]"),
         (["goodput", "-o", "f.svg", "--by", "cc", "--by", "rtt"], "takes one --by"),
         (["window", "-o", "f.svg", "--x", "rtt"], "takes no --x; it takes --by, --over, --where"),
         (["rtt_min_ms", "-o", "f.svg", "--pipe", "p"], "takes no --pipe; it takes --x, --by"),

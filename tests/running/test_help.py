@@ -9,6 +9,7 @@ from dumbbell.catalogue import congestion_controls, disciplines, tcp_options
 from dumbbell.cli import app
 from dumbbell.help import PAGES
 from dumbbell.help.topics import page_names, page_text, topic, topic_names
+from dumbbell.help.words import words as words_of_tables
 
 
 def called(*words: str, code: int = 0) -> str:
@@ -61,6 +62,26 @@ def test_pages_are_listed_and_printed() -> None:
         assert called("help", "--page", name) == page_text("experiment-file")
     assert page_text("01-first-experiment") == page_text("tutorial/01-first-experiment")
     assert "did you mean captures?" in called("help", "--page", "capturs", code=2)
+
+
+def test_lists_of_a_site_and_folds_are_words_on_a_terminal() -> None:
+    assert "toctree" not in called("help", "--page", "tutorial")
+    assert page_text("tutorial") == page_text("tutorial/index")
+    assert "**Start**\n\n- ../README\n- tutorial/index\n" in called("help", "--page", "index")
+    exercise = called("help", "--page", "course/01-window-and-buffer")
+    assert "## Solution\n" in exercise
+    assert "details>" not in exercise
+
+
+def test_words_of_tables_are_explained() -> None:
+    for word in words_of_tables():
+        assert called("help", word).strip()
+    assert "rate of the bottleneck times the base RTT" in called("help", "bdp")
+    assert called("help", "congestion window") == called("help", "cwnd")
+
+
+def test_a_field_is_named_once_for_each_part_of_a_file() -> None:
+    assert "`links.buffer`, `template.dumbbell.buffer`" in called("help", "buffer")
 
 
 def test_pages_that_codes_name_are_there() -> None:
