@@ -215,7 +215,9 @@ def test_mistakes_on_the_command_line_are_one_message(simulated: Captured, tmp_p
     other.write_bytes(simulated.file.read_bytes())
     empty = tmp_path / "empty"
     empty.mkdir()
+    near = simulated.file.with_name(simulated.file.name[:-1])
     for arguments, said in (
+        ([str(near)], f"No such file or directory; did you mean {simulated.file}?"),
         (["--json", "typo.pcap"], "no capture is given: typo.pcap is the output of --json"),
         ([capture, "--json", "--csv"], "cannot both be printed"),
         ([capture, "--connection", "7"], "it needs --html"),

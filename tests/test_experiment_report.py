@@ -60,6 +60,14 @@ def test_the_page_says_what_happened(page: str) -> None:
     assert "reproduced" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
 
 
+def test_the_name_of_a_file_in_a_tutorial_is_no_description(tmp_path: Path) -> None:
+    file = tmp_path / "short.yaml"
+    short = PAIR.replace("repeats: 3", "repeats: 1").replace("duration: 10 s", "duration: 2 s")
+    file.write_text("# file: short.yaml\n" + short, encoding="utf-8")
+    shown = render({"pair": dumbbell.run(file)})
+    assert '<p class="lead">What do two flows do to each other?</p>' in shown
+
+
 def test_names_are_text(page: str) -> None:
     assert HOSTILE not in page
 

@@ -55,6 +55,16 @@ def test_run(small: Path, tmp_path: Path) -> None:
     assert "6 runs are in the store already" in again.stderr
 
 
+def test_a_comparison_without_a_kernel_runs_nothing(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    result = call("compare", small, "--store", tmp_path / "store")
+    assert result.exit_code == 2
+    assert "no kernel was built yet" in result.stderr
+    assert not (tmp_path / "store").exists()
+
+
 def test_run_with_options(small: Path, tmp_path: Path) -> None:
     arguments = ["--set", "cc=bic", "--set", "cc=reno", "--repeats", 1, "--seed", 9]
     numbers = tmp_path / "n.json"
