@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -290,6 +291,9 @@ def test_names(tree: Path) -> None:
     shown = call("list").stdout
     assert shown.split()[:5] == ["name", "version", "built", "from", "hash"]
     assert "vegas" in shown
+    shutil.rmtree(kernels_folder() / "names")
+    with pytest.raises(EngineError, match="has a name: copy the folder `names` and the file"):
+        kernel_named("")
 
 
 def test_an_installed_archive(

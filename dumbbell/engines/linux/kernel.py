@@ -137,12 +137,19 @@ def kernel_named(name: str) -> Kernel:
     Raises:
         EngineError: There is none; names the nearest.
     """
-    named = {kernel.name: kernel for kernel in kernels() if kernel.name}
+    here = kernels()
+    named = {kernel.name: kernel for kernel in here if kernel.name}
     if name in named:
         return named[name]
     default = _default()
     if not name and default is not None:
         return default
+    if not named and here:
+        raise EngineError(
+            f"no kernel in {kernels_folder()} has a name: copy the folder `names` and the file "
+            f"`default` from where it was built, too, or {_HOW_TO_BUILD}",
+            code=Code.NO_KERNEL,
+        )
     if not named:
         raise EngineError(f"no kernel was built yet; {_HOW_TO_BUILD}", code=Code.NO_KERNEL)
     there = f"there are {', '.join(named)}" if len(named) > 1 else f"there is {', '.join(named)}"
