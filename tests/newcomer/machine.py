@@ -18,6 +18,8 @@ from tests.helpers import ROOT
 FROM_INDEX = "DUMBBELL_NEWCOMER_INDEX"
 #: Folders of the kernels of whoever runs the tests, and of the newcomer.
 _KERNELS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dumbbell" / "kernels"
+#: Extras that the README installs.
+_EXTRAS = "query,explore"
 _HIDDEN = ("cargo", "rustc", "rustup", "maturin")
 
 
@@ -93,7 +95,8 @@ def machine(folder: Path, archive: Path) -> Machine:
     from_index = bool(os.environ.get(FROM_INDEX))
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     alone = [] if from_index else ["--no-index", "--no-deps"]
-    pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", *alone, str(archive)]
+    wanted = f"{archive}[{_EXTRAS}]"
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", *alone, wanted]
     subprocess.run([*pip, "--disable-pip-version-check"], check=True)
     if not from_index:
         (packages,) = venv.glob("lib/python*/site-packages")
