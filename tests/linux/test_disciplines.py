@@ -94,8 +94,8 @@ def test_codel_drops_the_packets_that_linux_drops(tmp_path: Path) -> None:
 
 #: Three flows of datagrams of one length. The line carries one in a millisecond, and nothing
 #: arrives within a fifth of a millisecond of when something leaves: what happens when is not a
-#: matter of the microseconds that the kernel takes. With seed 1 two flows share one of SFQ's queues on
-#: the kernel.
+#: matter of the microseconds that the kernel takes. With seed 1 two flows share one of SFQ's
+#: queues on the kernel.
 SCRIPTED = """\
 dumbbell: 1
 name: scripted

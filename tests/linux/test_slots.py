@@ -31,11 +31,13 @@ duration: DURATION
 """
 
 
-def on_both(folder: Path, link: str, duration: str = "3 s") -> list[dumbbell.Results]:
+def on_both(
+    folder: Path, link: str, duration: str = "3 s", repeats: int = 1
+) -> list[dumbbell.Results]:
     file = folder / "e.yaml"
     text = TEXT.replace("LINK", link).replace("DURATION", duration)
     file.write_text(text, encoding="utf-8")
-    return [dumbbell.run(file, engine=engine) for engine in ("sim", "linux")]
+    return [dumbbell.run(file, engine=engine, repeats=repeats) for engine in ("sim", "linux")]
 
 
 @pytest.mark.parametrize(
@@ -94,8 +96,9 @@ def test_random_waits_have_the_same_distribution(tmp_path: Path) -> None:
 def test_an_access_link_carries_as_much_on_both(tmp_path: Path, name: str) -> None:
     access = f"access: {{type: {name}, subscriber: b}}"
     rates = []
-    for results in on_both(tmp_path, access, "20 s"):
-        rates.append(results.flows["delivered_bytes"][0])
+    # Starlink's runs differ by an eighth among seeds, on either engine.
+    for results in on_both(tmp_path, access, "20 s", repeats=4 if name == "starlink" else 1):
+        rates.append(results.flows["delivered_bytes"].mean())
     assert rates[0] == pytest.approx(rates[1], rel=0.15)
 
 

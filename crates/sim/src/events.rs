@@ -7,6 +7,8 @@
 //! 2. Other events, in order of insertion: Linux's hrtimers fire so, and two packets of one burst
 //!    leave parallel shapers so.
 //! 3. Arrivals over serial links, in an order that a draw decides.
+//! 4. What a host does when all packets of the instant have arrived, in order of insertion: Linux empties
+//!    its backlog before a process or a tasklet runs.
 
 use dumbbell_model::Time;
 
@@ -58,6 +60,8 @@ pub(crate) const SOURCES_MAX: usize = 1 << SOURCE_BITS;
 const LATER: u64 = 1 << 63;
 /// Marks events whose order a draw decides.
 const DRAWN: u64 = LATER | 1 << 62;
+/// Marks events behind all drawn ones.
+const BEHIND_DRAWN: u64 = 1 << 57;
 
 fn time(entry: Entry) -> Time {
     Time::from_ps((entry >> 64) as u64)
@@ -134,9 +138,16 @@ impl EventQueue {
     pub(crate) fn set_drawn(&mut self, source: Source, at: Time, draw: u8) {
         self.set += 1;
         if self.at(source) != Some(at) {
-            let set = (self.set << SOURCE_BITS) & ((1 << 58) - 1);
+            let set = (self.set << SOURCE_BITS) & (BEHIND_DRAWN - 1);
             self.put(source, at, DRAWN | u64::from(draw & 15) << 58 | set);
         }
+    }
+
+    /// Sets an event of class 4.
+    pub(crate) fn set_last(&mut self, source: Source, at: Time) {
+        self.set += 1;
+        let set = (self.set << SOURCE_BITS) & (BEHIND_DRAWN - 1);
+        self.put(source, at, DRAWN | u64::from(LAST) << 58 | BEHIND_DRAWN | set);
     }
 
     /// Sets a timer of the wheel.

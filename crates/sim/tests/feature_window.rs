@@ -59,7 +59,9 @@ fn the_initial_receive_window_bounds_the_first_flight() {
 
 #[test]
 fn without_scaling_the_window_is_65535_at_most() {
-    let scenario = one(2000, Algorithm::Cubic, BULK);
+    // Behind a line, so that ACKs arrive one by one and no small segment follows another.
+    let line = serial(mbps(1000), Span::from_ms(10), 2000);
+    let scenario = one_flow(2000, Algorithm::Cubic, BULK, line);
     let scaled = run(&scenario);
     let plain = run(&with(&scenario, |o| o.tcp_window_scaling = false));
     assert!(most(&scaled, "rwnd_bytes") > 1_000_000);

@@ -8,7 +8,7 @@ mod page;
 
 use crate::arena::{Arena, Handle};
 use crate::arrive::{Arriving, FlowSpec};
-use crate::events::{EventQueue, Source, Turn, LAST};
+use crate::events::{EventQueue, Source, Turn};
 use crate::flow::FlowState;
 use build::TrafficEndpoint;
 pub(crate) use build::{build, Place, Setup};
@@ -167,7 +167,7 @@ impl Io<'_> {
                 self.events.set_wheel(source, fires, turn);
             }
         } else if at < before && last {
-            self.events.set_drawn(source, at, LAST);
+            self.events.set_last(source, at);
         } else if at < before {
             self.events.set(source, at);
         } else if exact {
