@@ -547,6 +547,7 @@ class TcpOptions(TypedDict):
     rate_halving: NotRequired[bool]
     tcp_abc: NotRequired[int | None]
     scaling_ratio: NotRequired[bool]
+    skb_small_head: NotRequired[bool]
     grow_skb: NotRequired[bool]
     fin_beyond_cwnd: NotRequired[bool]
     rcvbuf_grow: NotRequired[bool]
