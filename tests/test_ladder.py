@@ -53,7 +53,7 @@ def test_unequal_paths_show_the_textbook_case(study: Results) -> None:
 @pytest.mark.slow
 def test_equal_paths_swap_the_segments_of_a_pair(study: Results) -> None:
     figure = plot(study, "ladder", where={"setup": "equal"}, start_ms=36000, end_ms=36012)
-    # Which pairs lie in this stretch follows from all packets before it.
+    # The pairs in this stretch depend on all packets before it.
     swapped = [f"ACK {n} SACK {n + 1} · ACK {n + 2}" for n in range(9, 20, 2)]
     assert len(set(swapped) & set(labels(figure))) >= 4
     assert all(0 <= line["y"] <= line["Y"] <= 12 for line in lines(figure))

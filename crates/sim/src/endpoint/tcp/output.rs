@@ -340,8 +340,8 @@ impl Sender {
                     self.count_host_queue();
                 } else {
                     let memory = u64::from(payload_bytes) + u64::from(sent.overhead_bytes);
-                    // Of subflows nothing is counted: over 36 cells no difference is seen, and
-                    // opportunistic retransmissions need idle subflows.
+                    // Subflows do not count it: over 36 cells the kernel's goodput is met as well
+                    // without, and opportunistic retransmissions need idle subflows.
                     if self.subflow.is_none() {
                         self.host_queue.pass(self.now, memory);
                     }
