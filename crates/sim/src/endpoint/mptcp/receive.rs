@@ -3,7 +3,7 @@
 
 use super::Subflows;
 use crate::endpoint::tcp::reassembly::Reassembly;
-use crate::endpoint::tcp::receive_buffer::{ReceiveQueue, ReceivedSkb};
+use crate::endpoint::tcp::receive_buffer::{ReceiveQueue, ReceivedSkb, SkbLayout};
 use crate::endpoint::tcp::receiver::Receiver;
 use crate::endpoint::tcp::receiver_window::{DEFAULT_SCALING_RATIO, RATIO_SHIFT};
 use crate::endpoint::tcp::subflow::Shared;
@@ -220,7 +220,7 @@ impl DataReceiver {
                 return;
             }
             let before = self.reassembly.bytes();
-            self.reassembly.insert(self.options.rx_segment, SackBlock { start: dsn, end });
+            self.reassembly.insert(SkbLayout::of(&self.options), SackBlock { start: dsn, end });
             let held = self.reassembly.bytes();
             counters.duplicate_bytes += bytes - (held - before);
             counters.out_of_order_max_bytes = counters.out_of_order_max_bytes.max(held);
@@ -228,7 +228,8 @@ impl DataReceiver {
             return;
         }
         counters.duplicate_bytes += self.ack_seq - dsn;
-        let skb = ReceivedSkb::arriving(self.options.rx_segment, self.ack_seq, end - self.ack_seq);
+        let skb =
+            ReceivedSkb::arriving(SkbLayout::of(&self.options), self.ack_seq, end - self.ack_seq);
         self.unread.push(skb);
         self.ack_seq = end;
         if !self.reassembly.is_empty() {

@@ -1,7 +1,6 @@
 //! Out-of-order data (Linux's `out_of_order_queue`), as disjoint ranges.
 
-use super::receive_buffer::ReceivedSkb;
-use dumbbell_model::ReceiveBuffer;
+use super::receive_buffer::{ReceivedSkb, SkbLayout};
 use dumbbell_packet::SackBlock;
 
 /// Skbs whose memory is kept while nothing is out of order.
@@ -51,30 +50,30 @@ impl Reassembly {
 
     /// Returns true if a segment needs a new skb, false if it coalesces with the skb that ends at
     /// its start (`tcp_ooo_try_coalesce`).
-    pub(crate) fn needs_skb(&self, kind: ReceiveBuffer, new: SackBlock) -> bool {
+    pub(crate) fn needs_skb(&self, layout: SkbLayout, new: SackBlock) -> bool {
         let at = self.skbs.partition_point(|held| held.block.end < new.start);
-        let piece = ReceivedSkb::arriving(kind, new.start, new.end - new.start);
+        let piece = ReceivedSkb::arriving(layout, new.start, new.end - new.start);
         !self.skbs.get(at).is_some_and(|held| {
             held.block.end == new.start && { held.skb }.merge(&piece) // Merges into a copy.
         })
     }
 
     /// Stores the new bytes of a segment in skbs.
-    fn fill_skbs(&mut self, kind: ReceiveBuffer, new: SackBlock) {
+    fn fill_skbs(&mut self, layout: SkbLayout, new: SackBlock) {
         let mut start = new.start;
         let mut at = self.skbs.partition_point(|held| held.block.end <= start);
         while start < new.end {
             let next = self.skbs.get(at).map(|held| held.block);
             let end = next.map_or(new.end, |next| next.start.min(new.end));
             if start < end {
-                let mut skb = ReceivedSkb::arriving(kind, start, end - start);
+                let mut skb = ReceivedSkb::arriving(layout, start, end - start);
                 let before = at.checked_sub(1).and_then(|before| self.skbs.get_mut(before));
                 let memory_bytes = &mut self.memory_bytes;
                 let fits = before
                     .filter(|held| held.block.end == start)
                     .is_some_and(|held| merged(held, &skb, memory_bytes));
                 if !fits {
-                    skb.condense(kind);
+                    skb.condense(layout);
                     self.memory_bytes += skb.memory_bytes;
                     self.skbs.insert(at, Held { block: SackBlock { start, end }, skb });
                     at += 1;
@@ -99,8 +98,8 @@ impl Reassembly {
     }
 
     /// Inserts a segment. Returns the part that was already present, if any (RFC 2883).
-    pub(crate) fn insert(&mut self, kind: ReceiveBuffer, new: SackBlock) -> Option<SackBlock> {
-        self.fill_skbs(kind, new);
+    pub(crate) fn insert(&mut self, layout: SkbLayout, new: SackBlock) -> Option<SackBlock> {
+        self.fill_skbs(layout, new);
         // The first range that ends at or after the segment's start, and all ranges it touches.
         let first = self.ranges.partition_point(|range| range.end < new.start);
         let mut end = first;
@@ -168,6 +167,7 @@ mod tests {
             let mut reassembly = Reassembly::default();
             let mut held = std::collections::BTreeSet::new();
             let mut next = 0u64;
+            let layout = SkbLayout::COPIED;
             for (start, length) in segments {
                 let new = SackBlock { start, end: start + length };
                 if start <= next {
@@ -183,7 +183,7 @@ mod tests {
                     prop_assert_eq!(after, next);
                 } else {
                     let known = (new.start..new.end).filter(|b| held.contains(b)).count();
-                    let overlap = reassembly.insert(ReceiveBuffer::Copied, new);
+                    let overlap = reassembly.insert(layout, new);
                     prop_assert_eq!(overlap.is_some(), known > 0);
                     held.extend(new.start..new.end);
                 }

@@ -1,16 +1,16 @@
 //! Receive-side skbs: memory per segment (`truesize`) and coalescing (`skb_try_coalesce`). The
 //! model follows Linux 6.1 over veth, where the memory of each queued segment was printed.
 
-use dumbbell_model::ReceiveBuffer;
+use dumbbell_model::{ReceiveBuffer, TcpOptions};
 use std::collections::VecDeque;
 
 /// Size of `struct sk_buff`, and of the 1 KiB head for the headers.
 const SK_BUFF_BYTES: u64 = 256;
 const SMALL_HEAD_BYTES: u64 = 1024;
 const HEAD_BYTES: u64 = SK_BUFF_BYTES + SMALL_HEAD_BYTES;
-/// Memory of an skb whose head is from `skb_small_head_cache`: 384 bytes (MAX_TCP_HEADER) and `struct
-/// skb_shared_info`.
-const SMALL_CACHE_HEAD_BYTES: u64 = SK_BUFF_BYTES + 704;
+/// A head from `skb_small_head_cache`: 384 bytes (MAX_TCP_HEADER) and `struct skb_shared_info`.
+const SMALL_CACHE_BYTES: u64 = 704;
+const SMALL_CACHE_HEAD_BYTES: u64 = SK_BUFF_BYTES + SMALL_CACHE_BYTES;
 /// Bytes of a head used by headers, headroom and `struct skb_shared_info`.
 const HEAD_USED_BYTES: u64 = 640;
 /// Maximum number of fragments per skb (MAX_SKB_FRAGS).
@@ -18,6 +18,54 @@ const FRAGMENTS_MAX: u64 = 17;
 /// Size of the sender's pages (SKB_FRAG_PAGE_ORDER). A segment across a page boundary has two
 /// fragments.
 const PAGE_BYTES: u64 = 32_768;
+
+/// Layout of received skbs, a choice per host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SkbLayout {
+    buffer: ReceiveBuffer,
+    /// Heads of copied segments come from `skb_small_head_cache` where they fit.
+    small_head: bool,
+}
+
+impl SkbLayout {
+    #[cfg(test)]
+    pub(crate) const COPIED: Self = Self { buffer: ReceiveBuffer::Copied, small_head: false };
+
+    pub(crate) fn of(options: &TcpOptions) -> Self {
+        Self { buffer: options.rx_segment, small_head: options.skb_small_head }
+    }
+
+    /// Memory of an arriving segment.
+    pub(crate) fn arriving_memory(self, bytes: u64) -> u64 {
+        match self.buffer {
+            ReceiveBuffer::Pages => HEAD_BYTES + bytes,
+            ReceiveBuffer::SmallHead => SMALL_CACHE_HEAD_BYTES + bytes,
+            ReceiveBuffer::Copied => SK_BUFF_BYTES + self.copied_head_bytes(bytes) + bytes,
+            ReceiveBuffer::Own { bytes: own } => u64::from(own),
+        }
+    }
+
+    /// Memory that limits the window growth per segment (`truesize_adjust`). For an in-order segment
+    /// with payload in pages, the head does not count.
+    pub(crate) fn judged_memory(self, bytes: u64, in_order: bool) -> u64 {
+        match self.buffer {
+            ReceiveBuffer::Pages | ReceiveBuffer::SmallHead if in_order => bytes,
+            _ => self.arriving_memory(bytes),
+        }
+    }
+
+    /// Size of the head into which payload is copied (`__pskb_pull_tail`). A head of its own is big
+    /// enough, or the new one has 128 bytes more than needed, rounded up to cache lines, then to a
+    /// power of two (`kmalloc_reserve`).
+    fn copied_head_bytes(self, payload: u64) -> u64 {
+        let own = if self.small_head { SMALL_CACHE_BYTES } else { SMALL_HEAD_BYTES };
+        if payload + HEAD_USED_BYTES <= own {
+            return own;
+        }
+        let data_bytes = (payload + HEAD_USED_BYTES / 2 + 128).next_multiple_of(64);
+        (data_bytes + HEAD_USED_BYTES / 2).next_power_of_two()
+    }
+}
 
 /// Space left in an skb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,15 +87,17 @@ pub(crate) struct ReceivedSkb {
 
 impl ReceivedSkb {
     /// The skb of an arriving segment with payload from `seq`.
-    pub(crate) fn arriving(kind: ReceiveBuffer, seq: u64, bytes: u64) -> Self {
-        let memory_bytes = arriving_memory(kind, bytes);
-        let free = match kind {
+    pub(crate) fn arriving(layout: SkbLayout, seq: u64, bytes: u64) -> Self {
+        let memory_bytes = layout.arriving_memory(bytes);
+        let free = match layout.buffer {
             ReceiveBuffer::Pages | ReceiveBuffer::SmallHead => {
                 let last = seq + bytes.max(1) - 1;
                 let fragments = 1 + last / PAGE_BYTES - seq / PAGE_BYTES;
                 FreeSpace::Fragments(fragments, memory_bytes - bytes)
             }
-            ReceiveBuffer::Copied => FreeSpace::Tail(head_bytes(bytes) - HEAD_USED_BYTES - bytes),
+            ReceiveBuffer::Copied => {
+                FreeSpace::Tail(layout.copied_head_bytes(bytes) - HEAD_USED_BYTES - bytes)
+            }
             ReceiveBuffer::Own { .. } => FreeSpace::Tail(0),
         };
         Self { bytes, memory_bytes, free }
@@ -72,39 +122,10 @@ impl ReceivedSkb {
     }
 
     /// Releases copied fragments before the skb waits out of order (`skb_condense`).
-    pub(crate) fn condense(&mut self, kind: ReceiveBuffer) {
-        if kind == ReceiveBuffer::Copied {
+    pub(crate) fn condense(&mut self, layout: SkbLayout) {
+        if layout.buffer == ReceiveBuffer::Copied {
             self.memory_bytes -= self.bytes;
         }
-    }
-}
-
-/// Size of the head into which payload is copied (`__pskb_pull_tail`): 128 bytes more than needed,
-/// rounded up to cache lines, then to a power of two.
-fn head_bytes(payload: u64) -> u64 {
-    if payload + HEAD_USED_BYTES <= SMALL_HEAD_BYTES {
-        return SMALL_HEAD_BYTES;
-    }
-    let data_bytes = (payload + HEAD_USED_BYTES / 2 + 128).next_multiple_of(64);
-    (data_bytes + HEAD_USED_BYTES / 2).next_power_of_two()
-}
-
-/// Memory of an arriving segment.
-pub(crate) fn arriving_memory(kind: ReceiveBuffer, bytes: u64) -> u64 {
-    match kind {
-        ReceiveBuffer::Pages => HEAD_BYTES + bytes,
-        ReceiveBuffer::SmallHead => SMALL_CACHE_HEAD_BYTES + bytes,
-        ReceiveBuffer::Copied => SK_BUFF_BYTES + head_bytes(bytes) + bytes,
-        ReceiveBuffer::Own { bytes: own } => u64::from(own),
-    }
-}
-
-/// Memory that limits the window growth per segment (`truesize_adjust`). For an in-order segment
-/// with payload in pages, the head does not count.
-pub(crate) fn judged_memory(kind: ReceiveBuffer, bytes: u64, in_order: bool) -> u64 {
-    match kind {
-        ReceiveBuffer::Pages | ReceiveBuffer::SmallHead if in_order => bytes,
-        _ => arriving_memory(kind, bytes),
     }
 }
 
@@ -167,10 +188,13 @@ mod tests {
 
     const FULL: u64 = 1448;
 
-    fn filled(kind: ReceiveBuffer, segments: u64) -> ReceiveQueue {
+    const PAGES: SkbLayout = SkbLayout { buffer: ReceiveBuffer::Pages, small_head: false };
+    const COPIED: SkbLayout = SkbLayout::COPIED;
+
+    fn filled(layout: SkbLayout, segments: u64) -> ReceiveQueue {
         let mut queue = ReceiveQueue::default();
         for at in 0..segments {
-            queue.push(ReceivedSkb::arriving(kind, at * FULL, FULL));
+            queue.push(ReceivedSkb::arriving(layout, at * FULL, FULL));
         }
         queue
     }
@@ -182,7 +206,7 @@ mod tests {
         let mut skbs = 0;
         for segments in 1..=182 {
             skbs += usize::from(began.contains(&segments));
-            let queue = filled(ReceiveBuffer::Pages, segments);
+            let queue = filled(PAGES, segments);
             assert_eq!(queue.earlier.len() + 1, skbs, "{segments}");
             assert_eq!(queue.memory_bytes(), segments * FULL + skbs as u64 * 1280);
         }
@@ -191,28 +215,40 @@ mod tests {
     #[test]
     fn two_copied_segments_share_a_buffer() {
         // Linux 6.1: 5800 bytes for the first segment, none for the second.
-        let memory = |segments| filled(ReceiveBuffer::Copied, segments).memory_bytes();
+        let memory = |segments| filled(COPIED, segments).memory_bytes();
         assert_eq!([1, 2, 3, 4].map(memory), [5800, 5800, 11_600, 11_600]);
-        let mut early = ReceivedSkb::arriving(ReceiveBuffer::Copied, 0, FULL);
-        early.condense(ReceiveBuffer::Copied);
+        let mut early = ReceivedSkb::arriving(COPIED, 0, FULL);
+        early.condense(COPIED);
         assert_eq!(early.memory_bytes, 4352);
         // Shorter segments, on arrival and condensed: 1144 and 304 bytes.
         for (bytes, arrived, condensed) in [(1144, 3448, 2304), (304, 1584, 1280)] {
-            let mut early = ReceivedSkb::arriving(ReceiveBuffer::Copied, 0, bytes);
+            let mut early = ReceivedSkb::arriving(COPIED, 0, bytes);
             assert_eq!(early.memory_bytes, arrived);
-            early.condense(ReceiveBuffer::Copied);
+            early.condense(COPIED);
             assert_eq!(early.memory_bytes, condensed);
         }
     }
 
     #[test]
+    fn copied_segments_have_small_heads_since_6_3() {
+        // Linux 6.12: 384 bytes do not fit into a small head and its 128 bytes of reserve into 1024.
+        let layout = SkbLayout { small_head: true, ..COPIED };
+        let head = |bytes| layout.arriving_memory(bytes) - SK_BUFF_BYTES - bytes;
+        assert_eq!(
+            [64, 65, 256, 257, 384, 1280, 1281].map(head),
+            [704, 1024, 1024, 2048, 2048, 2048, 4096]
+        );
+    }
+
+    #[test]
     fn buffers_of_their_own_do_not_merge() {
-        assert_eq!(filled(ReceiveBuffer::Own { bytes: 2304 }, 10).memory_bytes(), 23_040);
+        let layout = SkbLayout { buffer: ReceiveBuffer::Own { bytes: 2304 }, small_head: false };
+        assert_eq!(filled(layout, 10).memory_bytes(), 23_040);
     }
 
     #[test]
     fn reading_frees_a_buffer_when_it_is_empty() {
-        let mut queue = filled(ReceiveBuffer::Copied, 4);
+        let mut queue = filled(COPIED, 4);
         assert_eq!(queue.read(FULL), Some(FULL));
         assert_eq!(queue.memory_bytes(), 11_600);
         assert_eq!(queue.read(10 * FULL), Some(FULL));

@@ -4,7 +4,7 @@
 use super::ecn::{Mode, ReceiverEcn};
 use super::out_queue::OutQueue;
 use super::reassembly::Reassembly;
-use super::receive_buffer::{ReceiveQueue, ReceivedSkb};
+use super::receive_buffer::{ReceiveQueue, ReceivedSkb, SkbLayout};
 use super::receiver_window::DEFAULT_SCALING_RATIO;
 use super::rtt::RTO_MAX_US;
 use super::sender::Sender;
@@ -371,7 +371,7 @@ impl Receiver {
             return;
         }
         self.unread.push(ReceivedSkb::arriving(
-            self.options.rx_segment,
+            SkbLayout::of(&self.options),
             self.rcv_nxt,
             end - self.rcv_nxt,
         ));
@@ -434,12 +434,12 @@ impl Receiver {
         self.ack.scheduled = true;
         let first = self.reassembly.is_empty();
         // A new skb is charged after the window grows, a coalesced one before.
-        let kind = self.options.rx_segment;
-        let own_skb = self.reassembly.needs_skb(kind, block);
+        let layout = SkbLayout::of(&self.options);
+        let own_skb = self.reassembly.needs_skb(layout, block);
         if own_skb && self.options.tcp_sack {
             self.grow_window(block.end - block.start, false);
         }
-        if let Some(duplicate) = self.reassembly.insert(kind, block) {
+        if let Some(duplicate) = self.reassembly.insert(layout, block) {
             if duplicate == block {
                 self.duplicate_packets += 1;
             }

@@ -1,7 +1,7 @@
 //! Receive memory and window: the offered window (RFC 9293 §3.8.6), buffer autotuning (dynamic
 //! right-sizing, Feng & Fisk 2001), application reads.
 
-use super::receive_buffer::{arriving_memory, judged_memory};
+use super::receive_buffer::SkbLayout;
 use super::receiver::Receiver;
 use dumbbell_model::{DelayedAck, Span};
 
@@ -39,7 +39,7 @@ impl Receiver {
         if space == 0 {
             return;
         }
-        let memory = judged_memory(self.options.rx_segment, length, in_order);
+        let memory = SkbLayout::of(&self.options).judged_memory(length, in_order);
         let mut increase = 2 * self.advmss;
         let mut share = self.win_from_space(memory);
         if share > length {
@@ -86,7 +86,7 @@ impl Receiver {
         if !self.options.scaling_ratio {
             return;
         }
-        let memory = arriving_memory(self.options.rx_segment, length);
+        let memory = SkbLayout::of(&self.options).arriving_memory(length);
         let ratio = ((length << RATIO_SHIFT) / memory).clamp(1, 255);
         if ratio != self.scaling_ratio {
             self.scaling_ratio = ratio;
