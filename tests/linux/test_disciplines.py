@@ -346,7 +346,7 @@ flows:
   - {name: "f{i}", from: "s{i}", to: "d{i}", count: 2, tcp: cubic, start_jitter: 100 ms}
 sampling: none
 duration: 10 s
-repeats: 2
+repeats: 4
 factors:
   grid:
     filter: [no-ack-filter, ack-filter, ack-filter-aggressive]

@@ -173,10 +173,7 @@ impl World<'_> {
     fn io(&mut self, endpoint: usize) -> (&mut Ends, Io<'_>) {
         // Endpoints of flows that arrive have no timer of their own.
         let (flow_base, own) = (self.flow_base, (self.own_base + endpoint) as Source);
-        let more =
-            !self.inbox.is_empty() || self.events.peek().is_some_and(|(at, _)| at == self.now);
         let io = Io {
-            more,
             out: Outbox { arena: &mut self.arena, created: &mut self.created },
             events: &mut self.events,
             timers_set: &mut self.timers_set,

@@ -86,7 +86,8 @@ fn timestamps_take_twelve_bytes_of_each_segment() {
 fn a_smaller_mtu_takes_more_segments() {
     let bytes = 1000 * 948;
     let source = Source::Bulk { bytes: Some(bytes), refill: Span::ZERO };
-    let scenario = with(&one(3000, Algorithm::Cubic, source), |o| o.mtu_bytes = 1000);
+    let line = serial(mbps(10), Span::from_ms(10), 100);
+    let scenario = with(&one_flow(3000, Algorithm::Cubic, source, line), |o| o.mtu_bytes = 1000);
     assert_eq!(run(&scenario).flow("f", "data_packets"), 1000);
 }
 

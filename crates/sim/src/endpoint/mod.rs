@@ -147,8 +147,6 @@ pub(crate) struct Io<'a> {
     /// Event source of the endpoint's own timer.
     pub(crate) own: Source,
     pub(crate) begun: &'a mut Vec<u32>,
-    /// True if other packets or events of this instant follow.
-    pub(crate) more: bool,
     /// Flows that send nothing more.
     pub(crate) over: &'a mut Vec<u32>,
 }

@@ -162,7 +162,7 @@ impl Endpoint for Page {
         if matches!(kind, SERVER_SENDER | CLIENT_SENDER) {
             end.send(now, |sender| {
                 sender.on_timeout(now);
-                sender.run_source(false);
+                sender.wake_source();
             });
         } else {
             end.receive(|receiver| receiver.on_timeout(now));

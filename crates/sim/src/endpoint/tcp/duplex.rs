@@ -76,7 +76,7 @@ impl End<'_> {
             self.receive(|receiver| receiver.wake_application(before));
         }
         if !self.sender.wrote_all() {
-            self.send(now, |sender| sender.run_source(false));
+            self.send(now, Sender::wake_source);
         }
     }
 

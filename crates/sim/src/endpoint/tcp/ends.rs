@@ -311,7 +311,7 @@ impl Endpoint for TcpEndpoint {
     /// As [`Endpoint::settle`], for the only flow.
     fn settle(&mut self, now: Time, io: &mut Io<'_>) {
         if core::mem::take(&mut self.writes) {
-            self.ends.sender.run_source(io.more);
+            self.ends.sender.wake_source();
         }
         let Some(touched) = self.poll_transmit(now, &mut io.out) else { return };
         if touched.begins {

@@ -41,6 +41,11 @@ mod window_usage;
 mod write_queue;
 pub(crate) mod xmit_timer;
 
+use dumbbell_model::Span;
+
+/// Time of one reading of the clock by the kernel in virtual time.
+const CLOCK_READING: Span = Span::from_ns(256);
+
 /// Bytes of options in a header (RFC 9293 §3.1).
 const OPTIONS_BYTES_MAX: u32 = 40;
 

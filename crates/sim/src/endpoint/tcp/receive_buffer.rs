@@ -145,6 +145,11 @@ impl ReceiveQueue {
         self.memory_bytes
     }
 
+    /// Number of skbs.
+    pub(crate) fn skbs(&self) -> u64 {
+        (self.earlier.len() + usize::from(self.last.is_some())) as u64
+    }
+
     /// Appends an skb, or coalesces it with the last one (`tcp_queue_rcv`).
     pub(crate) fn push(&mut self, skb: ReceivedSkb) {
         if skb.bytes == 0 {

@@ -3,6 +3,7 @@
 
 use super::receive_buffer::SkbLayout;
 use super::receiver::Receiver;
+use super::CLOCK_READING;
 use dumbbell_model::{DelayedAck, Span};
 
 /// Share of memory that counts as window until it is measured, in 256ths.
@@ -13,10 +14,10 @@ pub(crate) const RATIO_SHIFT: u32 = 8;
 /// RTT below which the buffer grows less (`tcp_rcvbuf_low_rtt`).
 const LOW_RTT_US: u64 = 1000;
 
-/// Time from the arrival that completes what an application waits for until it reads. Any positive
-/// value sends the ACK that opens the window after the ACKs of that arrival, as on a real host. These
-/// are three steps of the kernel's clock in virtual time.
-const WAKE_UP: Span = Span::from_ns(768);
+/// Readings of the clock from the arrival that completes what an application waits for until it has
+/// read one skb. Any positive number sends the ACK that opens the window after the ACKs of that
+/// arrival, as on a real host.
+const WAKE_UP_READINGS: u64 = 3;
 
 /// Read interval of a rate-limited application.
 pub(super) const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
@@ -191,10 +192,18 @@ impl Receiver {
             return;
         }
         if self.sink.lowat_bytes > 1 {
-            self.read_at.get_or_insert(self.now + WAKE_UP);
+            let readings =
+                WAKE_UP_READINGS + self.readings_per_skb() * self.unread.skbs().saturating_sub(1);
+            self.read_at.get_or_insert(self.now + Span::from_ns(readings * CLOCK_READING.as_ns()));
         } else {
             self.read(self.unread_bytes());
         }
+    }
+
+    /// Readings of the clock with each skb that is read: `tcp_rcv_space_adjust` reads it, before the
+    /// release with `tcp_rcvbuf_grow`.
+    fn readings_per_skb(&self) -> u64 {
+        u64::from(!self.options.rcvbuf_grow)
     }
 
     pub(super) fn unread_bytes(&self) -> u64 {

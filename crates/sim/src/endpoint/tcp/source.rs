@@ -3,6 +3,7 @@
 
 use super::output::{Push, GSO_MAX_BYTES};
 use super::sender::{Phase, Sender};
+use super::CLOCK_READING;
 use dumbbell_model::scenario::Source;
 use dumbbell_model::Span;
 
@@ -10,10 +11,10 @@ use dumbbell_model::Span;
 const MAX_TCP_HEADER_BYTES: u64 = 320;
 const SHARED_INFO_BYTES: u64 = 320;
 const SK_BUFF_BYTES: u64 = 256;
-/// Time from the first skb that leaves an empty queue to the next one, while the rest of the call
-/// is copied. Any positive value lets the first skb arrive before those of other paths. This is one
-/// step of the kernel's clock in virtual time.
-const COPYING: Span = Span::from_ns(256);
+/// Time from a wake-up until the application writes, and from the first skb that leaves an empty
+/// queue to the next one, while the rest of the call is copied. Any positive value lets arrivals of
+/// an instant come before the write, and the first skb before those of other paths.
+const RUNNING: Span = CLOCK_READING;
 
 impl Sender {
     /// Bytes per skb of the write queue: a GSO skb, at most half of the largest window offered by
@@ -65,9 +66,9 @@ impl Sender {
         }
     }
 
-    /// Lets an application that waits for space write: at once, or `last` of all at this instant. On
-    /// the kernel a process runs when all packets that have arrived are processed.
-    pub(crate) fn run_source(&mut self, last: bool) {
+    /// Wakes an application that waits for space. It writes a moment later: on the kernel a process
+    /// runs when all packets that have arrived are processed.
+    pub(crate) fn wake_source(&mut self) {
         let waking = self.buffer.source_at.is_some();
         if self.phase != Phase::Established || self.buffer.stopped || self.buffer.no_space || waking
         {
@@ -75,10 +76,8 @@ impl Sender {
         }
         let more = self.buffer.writer.fills_room()
             && self.buffer.writer.left(self.buffer.written_bytes) > 0;
-        if more && last {
-            self.buffer.source_at = Some(self.now);
-        } else if more {
-            self.fill_from_source();
+        if more {
+            self.buffer.source_at = Some(self.now + RUNNING);
         }
     }
 
@@ -143,7 +142,7 @@ impl Sender {
             if written < wanted && self.push_full_buffer() && self.may_pause() {
                 self.buffer.written_bytes += written;
                 self.buffer.copied_bytes = begun + written;
-                self.buffer.source_at = Some(self.now + COPYING);
+                self.buffer.source_at = Some(self.now + RUNNING);
                 return written;
             }
         }
