@@ -48,9 +48,8 @@ pub(in crate::endpoint) fn drain_sender(
 #[inline(always)]
 pub(in crate::endpoint) fn sender_deadline(sender: &mut Sender, set: &mut u64) -> Deadline {
     let at = sender.next_deadline();
-    // Small queues wake TCP, and TCP wakes the application, after all packets of this instant.
-    let last = at == sender.now
-        && (at == sender.host_queue.wakes() || Some(at) == sender.buffer.source_at);
+    // Small queues wake TCP after all packets of this instant.
+    let last = at == sender.now && at == sender.host_queue.wakes();
     Deadline { at, wheel: sender.wheel_turn(set), exact: false, last }
 }
 
