@@ -127,6 +127,19 @@ CASES = {
     "negotiation_optenable": Case(
         forward=rewrites({"flow": "f", "nth": [2], "strip_option": "accecn"})
     ),
+    "option that stays": Case(
+        options={"tcp_ecn_option": 3},
+        backward={"changes": outage(35, 1700)},
+        tcp={"bytes": "200 KB"},
+    ),
+    "option on demand": Case(
+        options={"tcp_ecn_option": 1, "tcp_ecn_option_beacon": 0},
+        forward=rewrites(ecn("ce", 6, 9)),
+        tcp={"bytes": "100 KB"},
+    ),
+    "option some times per round trip": Case(
+        options={"tcp_ecn_option": 1}, forward=rewrites(ecn("ce", 6)), tcp={"bytes": "80 KB"}
+    ),
     "bleached field": Case(forward=rewrites({**ALL, "ecn": "not_ect"})),
     "stripped option": Case(
         forward=rewrites({**ALL, "strip_option": "accecn"}),
@@ -288,6 +301,27 @@ def test_the_option_ends_where_it_does_not_arrive(found: dict[str, pl.DataFrame]
         # Ethernet, IP, TCP with timestamps: 66; the option 12.
         assert acks[1] == 66 + 12
         assert acks[-1] == 66
+
+
+def lengths(rows: Rows) -> set[int]:
+    """Lengths of the headers of segments: 66 bytes, with the option 78."""
+    return {
+        row["frame_bytes"] - row["payload_bytes"] for row in rows if "syn" not in row["tcp_flags"]
+    }
+
+
+def test_the_option_comes_as_its_sysctl_says(found: dict[str, pl.DataFrame]) -> None:
+    for packets in found.values():
+        _, server = sides(packets, "option that stays")
+        assert lengths(server[-3:]) == {78}
+        client, server = sides(packets, "option on demand")
+        for rows in (client, server):
+            assert lengths(rows) == {66, 78}
+        marked, usual = ([row["frame_bytes"] for row in side] for side in (server, client))
+        assert marked.count(78) in range(3, 12), "after the handshake and after changes"
+        assert usual.count(1514) > 50 and max(row["payload_bytes"] for row in client) == 1448
+        _, often = sides(packets, "option some times per round trip")
+        assert [row["frame_bytes"] for row in often].count(78) > marked.count(78)
 
 
 def test_a_host_that_cannot_rely_on_its_peer_sends_not_ect(found: dict[str, pl.DataFrame]) -> None:

@@ -442,7 +442,7 @@ impl Sender {
     pub(crate) fn count_arrival(&mut self, ecn_field: u8, segment: &Segment) {
         let later = segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 > 0;
         self.ecn_arrives(ecn_field, segment.timestamps && later);
-        let open = !self.fin || self.snd_nxt <= self.write_seq; // ESTABLISHED
+        let open = !self.fin; // ESTABLISHED: until the application has closed, sent or not.
         if self.ecn.mode == Mode::Accurate && !segment.flags.is_syn() && open {
             self.ecn.received.count(ecn_field, segment.payload_bytes);
             self.carry_counters();
