@@ -539,6 +539,7 @@ class TcpOptions(TypedDict):
     tcp_window_scaling: bool
     tcp_ecn: NotRequired[int]
     tcp_ecn_option: NotRequired[int]
+    tcp_ecn_option_beacon: NotRequired[int]
     tcp_reordering: int
     tcp_max_reordering: int
     tcp_recovery: int

@@ -45,6 +45,7 @@ _RECOVERY = (
     "tcp_reordering tcp_max_reordering tcp_recovery tcp_fack forward_retransmit rate_halving "
     "tcp_early_retrans tcp_frto rack_always tcp_min_rtt_wlen tcp_retries2"
 )
+_ECN = "tcp_ecn tcp_ecn_option tcp_ecn_option_beacon"
 _RECEIVER = (
     "initrwnd delayed_ack tcp_dsack tcp_comp_sack_nr tcp_comp_sack_delay_ns "
     "tcp_comp_sack_rtt_percent tcp_comp_sack_slack_ns tcp_rmem tcp_moderate_rcvbuf "
@@ -122,7 +123,7 @@ def groups() -> dict[str, list[Page]]:
             _of_options("tcp-sender", "TCP sender", _SENDER, "tcp"),
             _of_options("loss-recovery", "Loss recovery", _RECOVERY),
             _of_options("tcp-receiver", "TCP receiver", _RECEIVER),
-            _of_options("ecn", "ECN and Accurate ECN", "tcp_ecn tcp_ecn_option"),
+            _of_options("ecn", "ECN and Accurate ECN", _ECN),
             _of_options("multipath-tcp", "Multipath TCP", _MULTIPATH),
             Page("schedulers", "Multipath TCP schedulers", SCHEDULERS),
         ],

@@ -89,9 +89,10 @@ CASES = {
         far={"duplication": "100 %"},
         backward=rewrites({"flow": "f", "nth": [4, 6, 8], "set_flags": ["cwr", "ece"]}),
     ),
+    # The ACK of a duplicate acknowledges nothing new; it has a later timestamp.
     "tsprogress": Case(
         backward=rewrites(
-            {"flow": "f", "nth": [8, 9, 10, 11, 12, 13], "set_flags": ["cwr"]},
+            {"flow": "f", "nth": [13], "set_flags": ["cwr"]},
             changes=[{"at": "30 ms", "delay": "700 ms"}],
         ),
     ),
@@ -126,6 +127,19 @@ CASES = {
     "negotiation_optenable": Case(
         forward=rewrites({"flow": "f", "nth": [2], "strip_option": "accecn"})
     ),
+    "option that stays": Case(
+        options={"tcp_ecn_option": 3},
+        backward={"changes": outage(35, 1700)},
+        tcp={"bytes": "200 KB"},
+    ),
+    "option on demand": Case(
+        options={"tcp_ecn_option": 1, "tcp_ecn_option_beacon": 0},
+        forward=rewrites(ecn("ce", 6, 9)),
+        tcp={"bytes": "100 KB"},
+    ),
+    "option some times per round trip": Case(
+        options={"tcp_ecn_option": 1}, forward=rewrites(ecn("ce", 6)), tcp={"bytes": "80 KB"}
+    ),
     "bleached field": Case(forward=rewrites({**ALL, "ecn": "not_ect"})),
     "stripped option": Case(
         forward=rewrites({**ALL, "strip_option": "accecn"}),
@@ -137,13 +151,16 @@ CASES = {
 }
 
 
-#: Situations in which the engines do not send the same packets yet (docs/l4s.md has their scripts).
-DIFFERENT = {
-    "2nd_data_as_first",
-    "2nd_data_as_first_connect",
-    "noprogress",
-    "tsnoprogress",
-    "tsprogress",
+#: Packets with CE that the client has counted, one value after the other, as the scripts have them.
+COUNTED = {
+    "3rd_ack_ce_updates_received_ce": [0, 1],
+    "2nd_data_as_first": [0, 1, 2, 3],
+    "2nd_data_as_first_connect": [0, 1],
+    "3rd_ack_lost_data_ce": [0, 1, 2],
+    "noprogress": [0],
+    "tsnoprogress": [0],
+    "tsprogress": [0, 2],
+    "negotiation_bleach": [0],
 }
 #: Flags of the first packets of client and server, as the scripts have them.
 FLAGS = {
@@ -204,20 +221,23 @@ def experiment() -> dict[str, Any]:
         "links": links,
         "flows": flows,
         "taps": taps,
-        "sampling": {"packets": {"to": "6 s"}},
+        "sampling": {"interval": "5 ms", "keep": ["samples"], "packets": {"to": "6 s"}},
         "duration": "6 s",
     }
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
-    """Packets of all situations on both engines."""
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dumbbell.Results]:
+    """Runs of all situations on both engines."""
     file = tmp_path_factory.mktemp("networks") / "e.yaml"
     file.write_text(yaml.safe_dump(experiment(), sort_keys=False), encoding="utf-8")
-    return {
-        engine: dumbbell.run(file, engine=engine).packets.sort("time_ns")
-        for engine in ("sim", "linux:7.3")
-    }
+    return {engine: dumbbell.run(file, engine=engine) for engine in ("sim", "linux:7.3")}
+
+
+@pytest.fixture(scope="module")
+def found(results: dict[str, dumbbell.Results]) -> dict[str, pl.DataFrame]:
+    """Packets of all situations on both engines."""
+    return {engine: result.packets.sort("time_ns") for engine, result in results.items()}
 
 
 Rows = list[dict[str, Any]]
@@ -235,7 +255,7 @@ def sides(packets: pl.DataFrame, case: str) -> tuple[Rows, Rows]:
     return client, server
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case not in DIFFERENT])
+@pytest.mark.parametrize("case", CASES)
 def test_networks_that_change_headers_meet_linux(found: dict[str, pl.DataFrame], case: str) -> None:
     ours, theirs = (sides(found[engine], case) for engine in ("sim", "linux:7.3"))
     assert len(ours[0]) > 10 and len(ours[1]) > 3
@@ -244,6 +264,26 @@ def test_networks_that_change_headers_meet_linux(found: dict[str, pl.DataFrame],
         assert our == their
         late = (abs(one - other) for one, other in zip(our_ns, their_ns, strict=True))
         assert max(late) < LATE_NS
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_marks_are_counted_as_linux_counts_them(
+    results: dict[str, dumbbell.Results], case: str
+) -> None:
+    """While the kernel's connection is open."""
+    flow = f"f{list(CASES).index(case)}"
+    ours, theirs = (
+        results[engine]
+        .samples.filter((pl.col("flow") == flow) & (pl.col("delivered_ce_packets") >= 0))
+        .select("time_ns", "delivered_ce_packets")
+        .sort("time_ns")
+        for engine in ("sim", "linux:7.3")
+    )
+    assert theirs.height > 5
+    assert ours.join(theirs, on="time_ns", how="semi").equals(theirs)
+    if case in COUNTED:
+        counted = theirs["delivered_ce_packets"]
+        assert counted.unique(maintain_order=True).to_list() == COUNTED[case]
 
 
 @pytest.mark.parametrize("case", FLAGS)
@@ -261,6 +301,27 @@ def test_the_option_ends_where_it_does_not_arrive(found: dict[str, pl.DataFrame]
         # Ethernet, IP, TCP with timestamps: 66; the option 12.
         assert acks[1] == 66 + 12
         assert acks[-1] == 66
+
+
+def lengths(rows: Rows) -> set[int]:
+    """Lengths of the headers of segments: 66 bytes, with the option 78."""
+    return {
+        row["frame_bytes"] - row["payload_bytes"] for row in rows if "syn" not in row["tcp_flags"]
+    }
+
+
+def test_the_option_comes_as_its_sysctl_says(found: dict[str, pl.DataFrame]) -> None:
+    for packets in found.values():
+        _, server = sides(packets, "option that stays")
+        assert lengths(server[-3:]) == {78}
+        client, server = sides(packets, "option on demand")
+        for rows in (client, server):
+            assert lengths(rows) == {66, 78}
+        marked, usual = ([row["frame_bytes"] for row in side] for side in (server, client))
+        assert marked.count(78) in range(3, 12), "after the handshake and after changes"
+        assert usual.count(1514) > 50 and max(row["payload_bytes"] for row in client) == 1448
+        _, often = sides(packets, "option some times per round trip")
+        assert [row["frame_bytes"] for row in often].count(78) > marked.count(78)
 
 
 def test_a_host_that_cannot_rely_on_its_peer_sends_not_ect(found: dict[str, pl.DataFrame]) -> None:

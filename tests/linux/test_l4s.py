@@ -91,6 +91,45 @@ def test_marks_are_told_without_the_option_too(tmp_path: Path) -> None:
     assert len({row[-1] for row in ours if isinstance(row, tuple)}) > 2, "marks change the field"
 
 
+#: `tcp_ecn_option` and beacon of both, queue, and how many packets are the kernel's, if not all
+#: of them (docs/models/ecn.md).
+ON_DEMAND = [
+    ("2, tcp_ecn_option_beacon: 3", "1, tcp_ecn_option_beacon: 3", 60, None),
+    ("1, tcp_ecn_option_beacon: 0", "2", 60, None),
+    ("1, tcp_ecn_option_beacon: 0", "1, tcp_ecn_option_beacon: 1", None, None),
+    ("1", "1", None, 380),
+]
+
+
+@of_73
+@pytest.mark.parametrize(("client", "server", "limit", "equal"), ON_DEMAND)
+def test_the_option_on_demand_is_that_of_linux(
+    tmp_path: Path, client: str, server: str, limit: int | None, equal: int | None
+) -> None:
+    """`tcp_ecn_option: 1`, which makes only some segments shorter: losses, and marks."""
+    marks = "{codel: {ecn: true, target: 2 ms, interval: 20 ms}}"
+    ours, theirs = (
+        packets(
+            tmp_path,
+            engine,
+            sender=f"3, tcp_ecn_option: {client}",
+            receiver=f"3, tcp_ecn_option: {server}",
+            queue=f"{{pfifo: {{limit: {limit} packets}}}}" if limit else marks,
+            duration="700 ms",
+        )
+        for engine in ("sim", "linux:7.3")
+    )
+    for direction, least in (("out", 800), ("back", 400)):
+        one, other = (
+            found.filter(pl.col("direction") == direction).select(*COLUMNS, "tcp_flags").rows()
+            for found in (ours, theirs)
+        )
+        assert len(one) > least
+        # An ACK answers two segments.
+        part = None if equal is None else equal if direction == "out" else equal // 2
+        assert one[:part] == other[:part]
+
+
 #: `tcp_ecn` of client and server: flags of SYN, SYN-ACK and third segment, ECN field of data.
 HANDSHAKES = [
     (3, 3, "syn ece cwr ae", "syn cwr", "cwr", 2),

@@ -217,7 +217,8 @@ impl Sightings {
 fn flags(segment: &TcpHeader) -> String {
     let set = segment.flags;
     let syn = if set.syn() { Syn::Opens } else { Syn::No };
-    Flags { syn, fin: set.fin(), psh: set.psh(), ace: set.ace() }.names()
+    let (fin, rst, psh, ace) = (set.fin(), set.rst(), set.psh(), set.ace());
+    Flags { syn, fin, rst, psh, ace }.names()
 }
 
 #[cfg(test)]

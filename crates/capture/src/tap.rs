@@ -115,11 +115,12 @@ impl Taps {
 /// at 0.
 fn header(segment: &dumbbell_packet::Segment) -> TcpHeader {
     let flags = segment.flags;
-    let opens = flags.syn == Syn::Opens;
+    let acknowledges = flags.syn != Syn::Opens && !flags.rst;
     let bits = u16::from(flags.fin)
         | u16::from(flags.is_syn()) << 1
+        | u16::from(flags.rst) << 2
         | u16::from(flags.psh) << 3
-        | u16::from(!opens) << 4
+        | u16::from(acknowledges) << 4
         | u16::from(flags.ace) << 6;
     let mut header = TcpHeader {
         sequence: if flags.is_syn() { u32::MAX } else { segment.seq as u32 },
@@ -127,7 +128,7 @@ fn header(segment: &dumbbell_packet::Segment) -> TcpHeader {
         flags: TcpFlags(bits),
         window: segment.window_bytes.min(u32::from(u16::MAX)) as u16,
         payload_bytes: segment.payload_bytes,
-        sack_permitted: flags.is_syn(),
+        sack_permitted: flags.is_syn() && segment.permits_sack(),
         timestamps: segment.timestamps.then_some((segment.tsval_ms, segment.tsecr_ms)),
         sack_count: segment.entries.blocks() as u8,
         ..TcpHeader::default()

@@ -221,6 +221,7 @@ fn segment(tcp: &Header<'_>, bytes: u32, stream: &mut Stream, side: usize) -> Se
                 (true, true) => Syn::Answers,
             },
             fin: flag(1),
+            rst: flag(4),
             psh: flag(8),
             ace: (tcp.byte(12) & 1) << 2 | tcp.byte(13) >> 6,
         },

@@ -167,7 +167,8 @@ fn create(namespace: &Namespace) -> Result<File> {
         // IPv6 may be missing altogether; kernels before 5.18 always change the hash, and those before
         // 6.18 refuse Accurate ECN, for which the option is.
         let optional = name.starts_with("net/ipv6")
-            || matches!(name.as_str(), "net/core/txrehash" | "net/ipv4/tcp_ecn_option");
+            || name == "net/core/txrehash"
+            || name.starts_with("net/ipv4/tcp_ecn_option");
         if optional && !file.exists() {
             continue;
         }

@@ -305,7 +305,7 @@ table! {
         payload_bytes: Int = "Payload of the transport layer.",
         ack_bytes: Int = "Next byte expected from the other side (tcp); -1 for udp and ping.",
         sack_ranges_bytes: String = "SACK blocks as in the header, a DSACK first: first byte, a dash, the byte after the last; separated by spaces.",
-        tcp_flags: String = "TCP flags that are set: syn, fin, psh, ece, cwr; separated by spaces.",
+        tcp_flags: String = "TCP flags that are set: syn, fin, rst, psh, ece, cwr, ae; separated by spaces.",
         window_bytes: Int = "Advertised window, scaling undone (tcp); -1 for udp and ping.",
     }
 }
@@ -327,7 +327,7 @@ table! {
         seq_bytes: Int = "First payload byte of its stream (tcp); udp: number of the datagram; ping: of the request.",
         payload_bytes: Int = "Payload of the transport layer.",
         ack_bytes: Int = "Next byte expected from the other side (tcp); -1 for udp and ping.",
-        tcp_flags: String = "TCP flags that are set: syn, fin, psh, ece, cwr; separated by spaces.",
+        tcp_flags: String = "TCP flags that are set: syn, fin, rst, psh, ece, cwr, ae; separated by spaces.",
         cause: String = "Cause of a retransmission: fast, timeout, probe; again: unknown; empty: no retransmission.",
     }
 }

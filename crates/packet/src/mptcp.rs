@@ -186,7 +186,8 @@ mod tests {
         }
         for option in [Multipath::Capable, Multipath::Join { backup: false }] {
             let flags = Flags { syn: Syn::Answers, ..Flags::default() };
-            let segment = Segment { flags, ..Segment::default() }.with_multipath(Some(option));
+            let segment = Segment { flags, timestamps: true, ..Segment::default() };
+            let segment = segment.with_multipath(Some(option));
             assert_eq!(segment.frame_bytes(), 74 + option.bytes(true));
         }
     }

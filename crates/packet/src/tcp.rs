@@ -7,8 +7,10 @@ use crate::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
 pub const TCP_HEADER_BYTES: u32 = 20;
 /// Length of the timestamps option with padding (RFC 7323 §3, appendix A).
 pub const TIMESTAMPS_BYTES: u32 = 12;
-/// Length of Linux's SYN options: MSS 4, SACK permitted 2, timestamps 10, NOP 1, window scale 3.
-pub const SYN_OPTIONS_BYTES: u32 = 20;
+/// Length of the option of the MSS (RFC 9293 §3.2).
+const MSS_BYTES: u32 = 4;
+/// Length of SACK-permitted (RFC 2018 §2) and of the window scale (RFC 7323 §2.2) with padding.
+const SYN_OPTION_BYTES: u32 = 4;
 /// SACK blocks that fit beside timestamps (RFC 2018 §3); without timestamps, one more.
 pub const SACK_BLOCKS_WITH_TIMESTAMPS: usize = 3;
 /// Maximum number of SACK blocks in a segment.
@@ -45,6 +47,8 @@ pub struct Flags {
     pub syn: Syn,
     /// FIN.
     pub fin: bool,
+    /// RST.
+    pub rst: bool,
     /// PSH.
     pub psh: bool,
     /// Flags of ECN: [`ECE`], [`CWR`], [`AE`]; with Accurate ECN the ACE field (RFC 9768 §3.1).
@@ -79,6 +83,7 @@ impl Flags {
         let named = [
             (self.is_syn(), "syn"),
             (self.fin, "fin"),
+            (self.rst, "rst"),
             (self.psh, "psh"),
             (self.ece(), "ece"),
             (self.cwr(), "cwr"),
@@ -110,6 +115,12 @@ pub struct Entries(u8);
 impl Entries {
     /// Marks the last entry as the Multipath TCP option.
     const MULTIPATH: u8 = 1 << 7;
+    /// Bits of the number of SACK blocks.
+    const BLOCKS: u8 = 7;
+    /// Marks a SYN without the option SACK-permitted.
+    const WITHOUT_SACK: u8 = 1 << 5;
+    /// Marks a SYN without the window scale.
+    const WITHOUT_SCALE: u8 = 1 << 4;
 
     /// Returns true if no entry is in use.
     pub fn is_empty(self) -> bool {
@@ -118,7 +129,7 @@ impl Entries {
 
     /// Number of SACK blocks.
     pub fn blocks(self) -> usize {
-        usize::from(self.0 & !(Self::MULTIPATH | Self::ACCURATE_ECN))
+        usize::from(self.0 & Self::BLOCKS)
     }
 
     /// Returns true if the last entry is the Multipath TCP option.
@@ -133,7 +144,7 @@ impl Entries {
 
     /// Returns the entries with the AccECN option. It takes the place of a fourth block.
     pub(crate) fn with_accurate_ecn(self) -> Self {
-        Self(self.blocks().min(SACK_BLOCKS_MAX - 1) as u8 | Self::ACCURATE_ECN)
+        Self(self.three_blocks() | Self::ACCURATE_ECN)
     }
 
     /// Returns the entries without the AccECN option.
@@ -144,8 +155,13 @@ impl Entries {
     /// The same entries, with or without the Multipath TCP option. It takes the place of a fourth
     /// block.
     pub(crate) fn with_multipath(self, multipath: bool) -> Self {
+        Self(self.three_blocks() | if multipath { Self::MULTIPATH } else { 0 })
+    }
+
+    /// Number of SACK blocks, three at most, and the marks of a SYN.
+    fn three_blocks(self) -> u8 {
         let blocks = self.blocks().min(SACK_BLOCKS_MAX - 1) as u8;
-        Self(blocks | if multipath { Self::MULTIPATH } else { 0 })
+        blocks | self.0 & (Self::WITHOUT_SACK | Self::WITHOUT_SCALE)
     }
 }
 
@@ -197,13 +213,13 @@ impl Segment {
 
     /// Removes all SACK blocks but the first ones.
     pub fn keep_sack(&mut self, blocks: usize) {
-        let flags = self.entries.0 & (Entries::MULTIPATH | Entries::ACCURATE_ECN);
+        let flags = self.entries.0 & !Entries::BLOCKS;
         self.entries.0 = flags | self.entries.blocks().min(blocks) as u8;
     }
 
     /// Removes the SACK blocks.
     pub fn clear_sack(&mut self) {
-        self.entries.0 &= Entries::MULTIPATH | Entries::ACCURATE_ECN;
+        self.entries.0 &= !Entries::BLOCKS;
     }
 
     /// Copies the segment over another one. The entries of `sack`, which are most of its size, are
@@ -219,6 +235,33 @@ impl Segment {
         if !entries.is_empty() {
             to.sack = self.sack;
         }
+    }
+
+    /// Returns the SYN with these options beside MSS and timestamps. Without this call it has both.
+    pub fn with_syn_options(mut self, sack: bool, window_scale: bool) -> Self {
+        self.entries.0 |= if sack { 0 } else { Entries::WITHOUT_SACK };
+        self.entries.0 |= if window_scale { 0 } else { Entries::WITHOUT_SCALE };
+        self
+    }
+
+    /// Returns true if a SYN has the option SACK-permitted.
+    pub fn permits_sack(&self) -> bool {
+        self.entries.0 & Entries::WITHOUT_SACK == 0
+    }
+
+    /// Returns true if a SYN has the window scale.
+    pub fn scales_window(&self) -> bool {
+        self.entries.0 & Entries::WITHOUT_SCALE == 0
+    }
+
+    /// Length of the options of a SYN (`tcp_syn_options`, `tcp_synack_options`). SACK-permitted takes
+    /// the padding of the timestamps.
+    fn syn_options_bytes(&self) -> u32 {
+        let own_sack = self.permits_sack() && !self.timestamps;
+        MSS_BYTES
+            + if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
+            + if own_sack { SYN_OPTION_BYTES } else { 0 }
+            + if self.scales_window() { SYN_OPTION_BYTES } else { 0 }
     }
 
     /// End of the segment in sequence space; a FIN counts as one.
@@ -239,7 +282,7 @@ impl Segment {
 
     fn frame_with_options(&self) -> u32 {
         let options = if self.flags.is_syn() {
-            SYN_OPTIONS_BYTES
+            self.syn_options_bytes()
         } else {
             let timestamps = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
             let sack = match self.entries.blocks() {
@@ -306,8 +349,17 @@ mod tests {
         assert_eq!(segment.frame_bytes(), 94);
         let data = Segment { timestamps: true, payload_bytes: 1448, ..Segment::default() };
         assert_eq!(data.frame_bytes(), 1514);
-        let syn =
-            Segment { flags: Flags { syn: Syn::Opens, ..Flags::default() }, ..Segment::default() };
-        assert_eq!(syn.frame_bytes(), 74);
+        let flags = Flags { syn: Syn::Opens, ..Flags::default() };
+        for (timestamps, sack, scale, bytes) in [
+            (true, true, true, 74),
+            (true, false, true, 74),
+            (true, true, false, 70),
+            (false, true, true, 66),
+            (false, false, true, 62),
+            (false, false, false, 58),
+        ] {
+            let syn = Segment { flags, timestamps, ..Segment::default() };
+            assert_eq!(syn.with_syn_options(sack, scale).frame_bytes(), bytes);
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! ICMP echo (RFC 792), with lengths and checksums. Payload is zeros.
 
 use crate::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
-use crate::tcp::{Syn, SYN_OPTIONS_BYTES, TCP_HEADER_BYTES};
+use crate::tcp::{Syn, TCP_HEADER_BYTES};
 use crate::{accecn, Body, MultipathHeaders, Packet, Segment};
 
 /// Base of server ports: flow `f` goes to this port plus `f`, from [`CLIENT_PORT`] plus `f`.
@@ -50,10 +50,10 @@ pub struct FlowHeaders {
     pub initial: [u32; 2],
     /// MSS that source and destination announce.
     pub mss: [u16; 2],
-    /// Window scales of source and destination; `None` without window scaling.
-    pub window_scale: Option<[u8; 2]>,
-    /// True if SACK is in use.
-    pub sack: bool,
+    /// Window scales of source and destination.
+    pub window_scale: [u8; 2],
+    /// True if windows are scaled.
+    pub scales_window: bool,
     /// True for echoes over UDP instead of ICMP.
     pub udp_echo: bool,
     /// Payload bytes of a UDP datagram.
@@ -160,15 +160,18 @@ fn tcp(
         - (ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + TCP_HEADER_BYTES);
     let syn = segment.flags.is_syn();
     let opens = segment.flags.syn == Syn::Opens;
+    let without_ack = opens || segment.flags.rst;
     let at = |side: usize, offset: u64| headers.initial[side].wrapping_add(1 + offset as u32);
     let sequence = if syn { headers.initial[side] } else { at(side, segment.seq) };
-    let acknowledgement = if opens { 0 } else { at(1 - side, segment.ack) };
+    let acknowledgement = if without_ack { 0 } else { at(1 - side, segment.ack) };
     let flags = u8::from(segment.flags.fin)
         | u8::from(syn) << 1
+        | u8::from(segment.flags.rst) << 2
         | u8::from(segment.flags.psh) << 3
         | (segment.flags.ace & 3) << 6
-        | u8::from(!opens) << 4;
-    let shift = if syn { 0 } else { headers.window_scale.map_or(0, |scale| scale[side]) };
+        | u8::from(!without_ack) << 4;
+    let scaled = headers.scales_window && !syn;
+    let shift = if scaled { headers.window_scale[side] } else { 0 };
     let window = (segment.window_bytes >> shift).min(u32::from(u16::MAX)) as u16;
     out.extend(ports(headers, side).iter().flat_map(|port| port.to_be_bytes()));
     out.extend(sequence.to_be_bytes());
@@ -177,20 +180,22 @@ fn tcp(
     out.extend([offset | segment.flags.ace >> 2, flags]);
     out.extend(window.to_be_bytes());
     out.extend([0; 4]); // checksum, urgent pointer
-    let start = out.len();
     if syn {
         out.extend([2, 4]);
         out.extend(headers.mss[side].to_be_bytes());
-        out.extend(if headers.sack { [4, 2] } else { [1, 1] });
-        timestamps(segment, out);
+        if segment.timestamps {
+            out.extend(if segment.permits_sack() { [4, 2] } else { [1, 1] });
+            timestamps(segment, out);
+        }
         if let Some(option) = segment.accurate_ecn() {
             accecn::write(option, segment, out);
         }
-        let accurate_bytes = segment.accurate_ecn().map_or(0, |_| accecn::ACCURATE_ECN_BYTES);
-        if let Some(scale) = headers.window_scale {
-            out.extend([1, 3, 3, scale[side]]);
+        if segment.permits_sack() && !segment.timestamps {
+            out.extend([1, 1, 4, 2]);
         }
-        out.resize(start + (SYN_OPTIONS_BYTES + accurate_bytes) as usize, 1); // NOP
+        if segment.scales_window() {
+            out.extend([1, 3, 3, headers.window_scale[side]]);
+        }
     } else {
         if segment.timestamps {
             out.extend([1, 1]);
@@ -235,13 +240,9 @@ fn udp(
 
 /// Writes the timestamps option (RFC 7323 §3.2).
 fn timestamps(segment: &Segment, out: &mut Vec<u8>) {
-    if segment.timestamps {
-        out.extend([8, 10]);
-        out.extend(segment.tsval_ms.to_be_bytes());
-        out.extend(segment.tsecr_ms.to_be_bytes());
-    } else {
-        out.extend([1; 10]);
-    }
+    out.extend([8, 10]);
+    out.extend(segment.tsval_ms.to_be_bytes());
+    out.extend(segment.tsecr_ms.to_be_bytes());
 }
 
 fn ports(headers: &FlowHeaders, side: usize) -> [u16; 2] {
@@ -294,8 +295,8 @@ mod tests {
         multipath: None,
         initial: [u32::MAX - 10, 7],
         mss: [1460, 1460],
-        window_scale: Some([7, 8]),
-        sack: true,
+        window_scale: [7, 8],
+        scales_window: true,
         datagram_bytes: 8192,
         fragment_bytes: 1480,
     };
@@ -333,6 +334,20 @@ mod tests {
         assert_eq!(bytes[46..50], [0xa0, 2, 0xff, 0xff]);
         assert_eq!(bytes[54..60], [2, 4, 5, 0xb4, 4, 2]);
         assert_eq!(bytes[70..], [1, 3, 3, 7]);
+        assert!(holds(&bytes));
+        let plain = of_segment(false, Segment { timestamps: false, ..segment });
+        assert_eq!(plain[54..], [2, 4, 5, 0xb4, 1, 1, 4, 2, 1, 3, 3, 8]);
+        let none = segment.with_syn_options(false, false);
+        assert_eq!(of_segment(true, none)[58..62], [1, 1, 8, 10]);
+        assert_eq!(of_segment(true, none).len(), 70);
+    }
+
+    #[test]
+    fn a_reset_has_no_acknowledgement() {
+        let flags = Flags { rst: true, ..Flags::default() };
+        let bytes = of_segment(false, Segment { seq: 20, flags, ..Segment::default() });
+        assert_eq!(bytes.len(), 54);
+        assert_eq!(bytes[38..50], [0, 0, 0, 28, 0, 0, 0, 0, 0x50, 4, 0, 0]);
         assert!(holds(&bytes));
     }
 

@@ -196,8 +196,8 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     pipe
 }
 
-/// TCP options of both ends of a flow, after negotiation.
-pub(crate) fn options(
+/// TCP options of both ends of a flow, before negotiation.
+pub(crate) fn offered(
     scenario: &Scenario,
     nodes: &Nodes<'_>,
     flow: &scenario::Flow,
@@ -214,7 +214,16 @@ pub(crate) fn options(
             None => unreachable!("the profile is part of the program"),
         }
     };
-    let [mut sending, mut receiving] = [of(&own[0], &flow.from), of(&own[1], &flow.to)];
+    [of(&own[0], &flow.from), of(&own[1], &flow.to)]
+}
+
+/// TCP options of both ends of a flow, after negotiation.
+pub(crate) fn options(
+    scenario: &Scenario,
+    nodes: &Nodes<'_>,
+    flow: &scenario::Flow,
+) -> [TcpOptions; 2] {
+    let [mut sending, mut receiving] = offered(scenario, nodes, flow);
     negotiate(&mut sending, &mut receiving);
     [sending, receiving]
 }

@@ -169,8 +169,8 @@ fn flags(bits: u16) -> String {
     let has = |bit: u16| bits & bit != 0;
     let syn = if has(tcp_flags::SYN) { Syn::Opens } else { Syn::No };
     let (fin, psh) = (has(tcp_flags::FIN), has(tcp_flags::PSH));
-    Flags { syn, fin, psh, ace: u8::from(has(tcp_flags::ECE)) | u8::from(has(tcp_flags::CWR)) << 1 }
-        .names()
+    let ace = u8::from(has(tcp_flags::ECE)) | u8::from(has(tcp_flags::CWR)) << 1;
+    Flags { syn, fin, psh, ace, ..Flags::default() }.names()
 }
 
 impl EventSink for Hops {

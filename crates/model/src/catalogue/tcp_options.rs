@@ -169,12 +169,28 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         parameter: of_unit("tcp_ecn_option", Unit::Number)
-            .within(0, 2)
+            .within(0, 3)
             .derived(PROFILE)
-            .at("tcp_ecn_option", "option of Accurate ECN: 0 never, 2 in every segment where it fits"),
+            .at(
+                "tcp_ecn_option",
+                "option of Accurate ECN: 0 never; 1 after marks and changes, and tcp_ecn_option_beacon times per RTT; \
+                 2 in every segment where it fits; 3 also if segments with it do not arrive",
+            ),
         setting: Setting::Sysctl("net.ipv4.tcp_ecn_option"),
         since: "6.18",
         source: "RFC 9768 §3.2.3",
+    },
+    Entry {
+        parameter: of_unit("tcp_ecn_option_beacon", Unit::Number)
+            .within(0, 3)
+            .derived(PROFILE)
+            .at(
+                "tcp_ecn_option_beacon",
+                "options of Accurate ECN per RTT with tcp_ecn_option 1; 0: only after marks and changes",
+            ),
+        setting: Setting::Sysctl("net.ipv4.tcp_ecn_option_beacon"),
+        since: "6.18",
+        source: "RFC 9768 §3.2.3.3",
     },
     Entry {
         parameter: of_unit("tcp_reordering", Unit::Number)

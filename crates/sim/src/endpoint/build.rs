@@ -2,8 +2,9 @@
 
 use super::mptcp::ends::Multipath;
 use super::page::Page;
+use super::tcp::handshake::SynOptions;
 use super::{Endpoint, Ends, Life};
-use crate::setup::{options, Nodes};
+use crate::setup::{offered, options, Nodes};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Flow, Scenario};
 use dumbbell_model::{Span, TcpOptions, Time};
@@ -22,6 +23,11 @@ impl Setup<'_> {
     /// TCP options of a flow's source and destination.
     pub(super) fn options(&self, flow: &Flow) -> [Arc<TcpOptions>; 2] {
         options(self.scenario, self.nodes, flow).map(|options| self.nodes.shared(options))
+    }
+
+    /// Options that source and destination of a flow offer in a SYN.
+    pub(super) fn offers(&self, flow: &Flow) -> [SynOptions; 2] {
+        offered(self.scenario, self.nodes, flow).map(|options| SynOptions::of(&options))
     }
 
     pub(super) fn rng(&self, flow: &Flow, purpose: &str) -> Rng {

@@ -44,6 +44,7 @@ impl Connection {
         let mut sender = Sender::new(tcp.congestion_control, &client, writer, tcp.fq, rng);
         let below_tcp = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
         sender.host_queue.set_below_tcp(below_tcp);
+        sender.offers = setup.offers(flow)[1];
         let answers = TcpEnds::new(setup, number, flow, tcp);
         let receiver = Receiver::new(&server, ALL_AT_ONCE, tcp.congestion_control);
         Some(Self { answers, sender, receiver, connected: false })

@@ -84,10 +84,8 @@ impl Capture {
                     let ends = options(flow);
                     FlowHeaders {
                         mss: [ends[0].mtu_bytes as u16 - 40, ends[1].mtu_bytes as u16 - 40],
-                        window_scale: ends[0]
-                            .tcp_window_scaling
-                            .then(|| [&ends[0], &ends[1]].map(TcpOptions::window_scale)),
-                        sack: ends[0].tcp_sack,
+                        window_scale: [&ends[0], &ends[1]].map(TcpOptions::window_scale),
+                        scales_window: ends[0].tcp_window_scaling,
                         ..headers
                     }
                 }

@@ -15,12 +15,19 @@ use dumbbell_packet::{AccurateEcn, Segment};
 /// order of the option.
 const FIRST_ACE: u32 = 5;
 const FIRST_BYTES: [u32; 3] = [1, 0, 1];
+/// Values of `tcp_ecn_option`: where it is demanded, or due by the beacon; always, also if it does not arrive.
+const ON_DEMAND: u32 = 1;
+const PERSISTENT: u32 = 3;
 /// Values of the ACE field.
 const ACE_MODULUS: u32 = 8;
 /// Packets with CE after which an ACK is sent at once (RFC 9768 §3.2.2.5.1; TCP_ACCECN_ACE_MAX_DELTA).
 const CE_UNTOLD_MAX: u8 = 6;
 /// Maximum of `pending`: it has four bits.
 const PENDING_MAX: u8 = 15;
+/// Segments that have the option after a mark, or a change of the ECN field.
+const CHANGE_DEMAND: u8 = 2;
+/// The option is demanded each time that a counter of bytes passes a multiple of 2^22.
+const BYTES_DEMAND_SHIFT: u32 = 22;
 /// Average number of packets per ACK above which a jump of the ACE field is not taken for a wrap
 /// (PKTS_ACKED_PREC, TCP_ACCECN_SAFETY_SHIFT).
 const ACK_COMPRESSED: u32 = 4;
@@ -39,12 +46,21 @@ pub(super) struct Received {
     fields: u8,
     /// ECN field of the last segment.
     before: u8,
+    /// Segments that must still have the option (`accecn_opt_demand`).
+    demand: u8,
+    /// Time of the last segment with the option, µs (`accecn_opt_tstamp`).
+    option_us: Option<u64>,
 }
 
 impl Received {
     /// Counters of a passive open, after a SYN with this ECN field.
     pub(super) fn after_syn(ecn_field: u8) -> Self {
-        Self { before: ecn_field, ..Self::default() }
+        Self { before: ecn_field, demand: 1, ..Self::default() }
+    }
+
+    /// Notes the option of the SYN-ACK: the next segments have it, too.
+    pub(super) fn option_answered(&mut self) {
+        self.demand = CHANGE_DEMAND;
     }
 
     /// Counts a SYN-ACK with CE.
@@ -66,10 +82,29 @@ impl Received {
             _ => None,
         };
         if let Some(place) = place.filter(|_| payload_bytes > 0) {
-            self.bytes[place] = self.bytes[place].wrapping_add(payload_bytes);
+            let before = self.bytes[place];
+            self.bytes[place] = before.wrapping_add(payload_bytes);
             self.fields = self.fields.max(place as u8 + 1);
+            if (before ^ self.bytes[place]) >> BYTES_DEMAND_SHIFT != 0 {
+                self.demand = self.demand.max(1);
+            }
         }
-        std::mem::replace(&mut self.before, ecn_field) != ecn_field
+        let changed = std::mem::replace(&mut self.before, ecn_field) != ecn_field;
+        if changed || ecn_field == CE {
+            self.demand = CHANGE_DEMAND;
+        }
+        changed
+    }
+
+    /// Returns true if the option is due, `beacon` times per round trip (`tcp_accecn_option_beacon_check`).
+    fn beacon_is_due(&self, now_us: u64, beacon: u32, srtt_us: u64) -> bool {
+        let since = |at: u64| now_us.saturating_sub(at).saturating_mul(beacon.into());
+        beacon > 0 && self.option_us.is_none_or(|at| since(at) >= srtt_us)
+    }
+
+    /// With `tcp_ecn_option: 1`: returns true if a segment has the option.
+    fn is_due(&self, now_us: u64, beacon: u32, srtt_us: u64) -> bool {
+        self.demand > 0 || self.beacon_is_due(now_us, beacon, srtt_us)
     }
 
     /// The ACE field of a segment (`tcp_accecn_set_ace`).
@@ -91,11 +126,13 @@ impl Received {
         }
     }
 
-    /// Notes a segment that reported the counters.
-    pub(super) fn told(&mut self, option: bool) {
+    /// Notes a segment that reported the counters at this time.
+    pub(super) fn told(&mut self, option: bool, now_us: u64) {
         self.pending = 0;
         if option {
             self.fields = 0;
+            self.demand = self.demand.saturating_sub(1);
+            self.option_us = Some(now_us);
         }
     }
 }
@@ -266,24 +303,95 @@ struct Acked {
 impl Sender {
     /// MSS without the option (`mss_cache`).
     pub(super) fn mss_cache(&self) -> u32 {
-        self.mss + if self.ecn.option { ACCURATE_ECN_BYTES } else { 0 }
+        self.mss + if self.ecn.shortened { ACCURATE_ECN_BYTES } else { 0 }
     }
 
-    /// Adds the option to each data segment from now on.
+    /// Adds the option to each segment from now on, or to those that need it (`tcp_ecn_option: 1`).
     pub(super) fn use_accurate_option(&mut self) {
-        self.mss -= ACCURATE_ECN_BYTES;
         self.ecn.option = true;
+        self.fit_option();
+    }
+
+    /// Returns true if only some segments have the option.
+    pub(super) fn has_option_on_demand(&self) -> bool {
+        self.ecn.option && self.options.tcp_ecn_option == ON_DEMAND
+    }
+
+    /// Returns true if the next skb has the option.
+    fn option_is_due(&self) -> bool {
+        self.ecn.option
+            && (!self.has_option_on_demand()
+                || self.ecn.received.demand > 0
+                || self.beacon_is_due())
+    }
+
+    fn beacon_is_due(&self) -> bool {
+        let beacon = self.options.tcp_ecn_option_beacon;
+        let srtt_us = u64::from(self.rtt.srtt_us8 >> 3);
+        self.ecn.received.beacon_is_due(self.now_us(), beacon, srtt_us)
+    }
+
+    /// Fits the MSS if only some segments have the option. A call of the application keeps its MSS
+    /// until the option is due (`tcp_sendmsg_locked`, `tcp_write_xmit`).
+    pub(super) fn fit_option_on_demand(&mut self) {
+        if self.has_option_on_demand() && (!self.ecn.in_call || self.beacon_is_due()) {
+            self.fit_option();
+        }
+    }
+
+    /// Begins a call of the application, or continues one (`tcp_send_mss`).
+    pub(super) fn begin_call(&mut self, continued: bool) {
+        if self.has_option_on_demand() {
+            let due = if continued { self.ecn.call_shortened } else { self.option_is_due() };
+            self.shorten(due);
+            (self.ecn.in_call, self.ecn.call_shortened) = (true, due);
+        }
+    }
+
+    /// Ends a call of the application.
+    pub(super) fn end_call(&mut self) {
+        self.ecn.in_call = false;
+    }
+
+    /// Leaves space for the option if the next skb has it (`tcp_current_mss`).
+    pub(super) fn fit_option(&mut self) {
+        self.shorten(self.ecn.mode == Mode::Accurate && self.option_is_due());
+    }
+
+    fn shorten(&mut self, shortened: bool) {
+        self.mss = self.mss_cache() - if shortened { ACCURATE_ECN_BYTES } else { 0 };
+        self.ecn.shortened = shortened;
+    }
+
+    /// Decides if an skb has the option; `payload_bytes` of its first segment. A retransmission that
+    /// has no space goes without it.
+    pub(super) fn begin_skb(&mut self, payload_bytes: u32) {
+        if self.has_option_on_demand() {
+            let most = self.mss_cache() - ACCURATE_ECN_BYTES;
+            self.ecn.skb_option = payload_bytes <= most && self.option_is_due();
+        }
+    }
+
+    /// Notes an skb that has been sent.
+    pub(super) fn note_skb(&mut self) {
+        if self.has_option_on_demand() {
+            let now_us = self.now_us();
+            self.ecn.received.told(self.ecn.skb_option, now_us);
+        }
+    }
+
+    /// Adds the option to a header, if only some segments have it and this one does.
+    pub(super) fn fill_on_demand(&self, header: &mut Segment) {
+        if self.has_option_on_demand() && self.ecn.skb_option {
+            self.ecn.received.fill(header);
+        }
     }
 
     /// Follows the receiver of this end, which decides whether segments have the option.
     pub(super) fn follow_option(&mut self, option: bool) {
         if self.ecn.mode == Mode::Accurate && option != self.ecn.option {
-            if option {
-                self.use_accurate_option();
-            } else {
-                self.mss += ACCURATE_ECN_BYTES;
-                self.ecn.option = false;
-            }
+            self.ecn.option = option;
+            self.fit_option();
         }
     }
 
@@ -334,7 +442,7 @@ impl Sender {
     pub(crate) fn count_arrival(&mut self, ecn_field: u8, segment: &Segment) {
         let later = segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 > 0;
         self.ecn_arrives(ecn_field, segment.timestamps && later);
-        let open = !self.fin || self.snd_nxt <= self.write_seq; // ESTABLISHED
+        let open = !self.fin; // ESTABLISHED: until the application has closed, sent or not.
         if self.ecn.mode == Mode::Accurate && !segment.flags.is_syn() && open {
             self.ecn.received.count(ecn_field, segment.payload_bytes);
             self.carry_counters();
@@ -344,7 +452,7 @@ impl Sender {
     /// Puts the counters into the header of the following segments.
     pub(super) fn carry_counters(&mut self) {
         self.carried.flags.ace = self.ecn.received.ace();
-        if self.ecn.option {
+        if self.ecn.option && !self.has_option_on_demand() {
             self.carried.timestamps = self.options.tcp_timestamps;
             let received = self.ecn.received;
             received.fill(&mut self.carried);
@@ -379,7 +487,9 @@ impl Receiver {
     /// option, segments with the option do not arrive: none has it any more (RFC 9768 §3.2.3.2.2;
     /// `tcp_rcv_spurious_retrans`).
     pub(super) fn hears_duplicate(&mut self, duplicate: u64) {
-        if self.ecn.mode == Mode::Accurate && self.ecn.told_duplicate == Some(duplicate) {
+        let gives_up = self.options.tcp_ecn_option < PERSISTENT;
+        if self.ecn.mode == Mode::Accurate && gives_up && self.ecn.told_duplicate == Some(duplicate)
+        {
             self.ecn.option_failed = true;
             self.ecn.option = false;
         }
@@ -394,9 +504,23 @@ impl Receiver {
 
     /// Puts the counters into a header.
     pub(super) fn fill_counters(&self, segment: &mut Segment) {
-        if self.ecn.option {
+        if self.option_is_due() {
             self.ecn.received.fill(segment);
         }
+    }
+
+    /// Returns true if only some segments have the option.
+    pub(super) fn has_option_on_demand(&self) -> bool {
+        self.ecn.option && self.options.tcp_ecn_option == ON_DEMAND
+    }
+
+    /// Returns true if the next segment has the option.
+    fn option_is_due(&self) -> bool {
+        let beacon = self.options.tcp_ecn_option_beacon;
+        let now_us = self.heard_at.as_us();
+        self.ecn.option
+            && (!self.has_option_on_demand()
+                || self.ecn.received.is_due(now_us, beacon, self.srtt_us8 >> 3))
     }
 
     /// Notes a segment that reported the counters, before its SACK blocks are forgotten.
@@ -408,7 +532,7 @@ impl Receiver {
         self.fill_sack(&mut header);
         self.fill_counters(&mut header);
         let option = header.accurate_ecn().is_some();
-        self.ecn.received.told(option);
+        self.ecn.received.told(option, self.heard_at.as_us());
         self.ecn.told_duplicate = self.dsack.filter(|_| option).map(|block| block.start);
     }
 }
@@ -507,8 +631,30 @@ mod tests {
         let told = header.accurate_ecn().map(|option| option.counters);
         assert_eq!(told, Some([1, 1000, 101]));
         assert_eq!(header.frame_bytes(), 66 + 12);
-        received.told(true);
+        received.told(true, 0);
         assert_eq!((received.pending, received.fields), (0, 0));
+    }
+
+    /// `accecn_opt_demand` and `tcp_accecn_option_beacon_check`.
+    #[test]
+    fn the_option_is_due_after_changes_and_some_times_per_round_trip() {
+        let rtt_us = 30_000;
+        let mut received = Received::after_syn(NOT_ECT);
+        let due = |received: &Received, now_us| received.is_due(now_us, 0, rtt_us);
+        assert!(due(&received, 0), "the first segment has it");
+        received.count(ECT_0, 0);
+        received.told(true, 0);
+        assert!(due(&received, 0), "a change demands two");
+        received.told(true, 0);
+        assert!(!due(&received, 1_000_000));
+        received.count(ECT_0, 1 << 22);
+        assert!(due(&received, 0));
+        received.told(true, 0);
+        received.count(CE, 0);
+        received.count(CE, 0);
+        (0..2).for_each(|_| received.told(true, 500));
+        assert!(!due(&received, 500));
+        assert!(!received.is_due(10_499, 3, rtt_us) && received.is_due(10_500, 3, rtt_us));
     }
 
     #[test]

@@ -91,10 +91,16 @@ impl End<'_> {
     pub(crate) fn send(&mut self, now: Time, act: impl FnOnce(&mut Sender)) {
         self.receiver.set_now(now);
         self.sender.carry(self.receiver.carried());
+        if self.sender.has_option_on_demand() {
+            self.sender.ecn.received = self.receiver.ecn.received;
+        }
         act(self.sender);
         let sent = self.sender.sent();
         if sent.any {
             self.receiver.carried_ack(sent.data);
+            if self.sender.has_option_on_demand() {
+                self.receiver.ecn.received = self.sender.ecn.received;
+            }
         }
     }
 }

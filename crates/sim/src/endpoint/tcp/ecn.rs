@@ -66,6 +66,13 @@ pub(crate) struct SenderEcn {
     pub(super) field: u8,
     /// Accurate ECN: true if the segments have the option.
     pub(super) option: bool,
+    /// True if the MSS leaves space for it.
+    pub(super) shortened: bool,
+    /// `tcp_ecn_option: 1`: true if the skb being sent has it.
+    pub(super) skb_option: bool,
+    /// `tcp_ecn_option: 1`: true during a call of the application, and if its MSS leaves space.
+    pub(super) in_call: bool,
+    pub(super) call_shortened: bool,
     /// Accurate ECN: true if no segment is ECN-capable, since the handshake failed to show that the
     /// path lets ECN fields through.
     unsure: bool,
@@ -138,6 +145,7 @@ impl ReceiverEcn {
         let syn = segment.flags.is_syn();
         let capable = match self.mode {
             Mode::Off => false,
+            _ if segment.flags.rst => false,
             Mode::Accurate if !syn => !self.unsure,
             Mode::Classic | Mode::Accurate => self.needed,
         };
@@ -197,6 +205,7 @@ impl Sender {
             }
         }
         if segment.accurate_ecn().is_some() && self.options.tcp_ecn_option > 0 {
+            self.ecn.received.option_answered();
             self.use_accurate_option();
         }
         self.carry_counters();
@@ -231,6 +240,7 @@ impl Sender {
         let syn = segment.flags.is_syn();
         let capable = match self.ecn.mode {
             _ if syn => self.ecn.needed,
+            _ if self.closed.answers() => false,
             Mode::Off => false,
             Mode::Classic => self.ecn.needed || new_data,
             Mode::Accurate => !self.ecn.unsure,

@@ -92,6 +92,7 @@ impl TcpEnds {
         let mut sender = Sender::new(tcp.congestion_control, &sending, writer, tcp.fq, rng);
         let below_tcp = sending.queue_at_interface && setup.nodes.is_serial(&flow.from);
         sender.host_queue.set_below_tcp(below_tcp);
+        sender.offers = setup.offers(flow)[0];
         let receiver = Receiver::new(&receiving, tcp.sink, tcp.congestion_control);
         Self { flow: number, sender, receiver, windows: WindowSums::default() }
     }

@@ -8,9 +8,33 @@ use super::sender::{Phase, Sender};
 use super::timers::backoff_ms;
 use super::wheel::Timer;
 use super::xmit_timer::Pending;
-use dumbbell_model::{Span, Time};
+use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
+
+/// Options of a SYN that an end may lack, beside the MSS.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SynOptions {
+    timestamps: bool,
+    sack: bool,
+    window_scale: bool,
+}
+
+impl SynOptions {
+    /// Options that an end offers, or answers after negotiation.
+    pub(crate) fn of(options: &TcpOptions) -> Self {
+        Self {
+            timestamps: options.tcp_timestamps,
+            sack: options.tcp_sack,
+            window_scale: options.tcp_window_scaling,
+        }
+    }
+
+    fn put(self, syn: Segment) -> Segment {
+        Segment { timestamps: self.timestamps, ..syn }
+            .with_syn_options(self.sack, self.window_scale)
+    }
+}
 
 /// Time from the end of the handshake to the application's first write. Any positive value orders
 /// the first data behind the handshake's ACK, as on a real host.
@@ -31,12 +55,11 @@ impl Sender {
     fn send_syn(&mut self, timeout: u64, tries: u32) {
         let syn = Segment {
             flags: self.ecn_syn(tries),
-            timestamps: self.options.tcp_timestamps,
             tsval_ms: self.now_ms() as u32,
             window_bytes: self.carried.window_bytes,
             ..Segment::default()
         };
-        self.out.push(&syn.with_multipath(self.multipath_of_syn()));
+        self.out.push(&self.offers.put(syn).with_multipath(self.multipath_of_syn()));
         self.set_timer(Pending::Retransmit, timeout);
     }
 
@@ -59,7 +82,9 @@ impl Sender {
             self.cc.syn_acked(rtt_us.min(u64::from(u32::MAX)) as u32);
         }
         self.established(segment, rtt_us);
+        self.begin_skb(0);
         let ack = self.ecn_third(self.segment_header());
+        self.note_skb();
         self.sent_since.any = true;
         self.out.push(&ack);
         self.buffer.source_at = Some(self.now + WAKE_UP);
@@ -212,6 +237,7 @@ impl Receiver {
         self.heard_at = self.now;
         let header = self.header();
         let segment = Segment { flags, window_bytes, ..header };
+        let segment = SynOptions::of(&self.options).put(segment);
         let segment = segment.with_multipath(self.multipath_of_syn_ack());
         let accurate = self.ecn_syn_ack_option();
         self.ecn.syn_acks += 1;

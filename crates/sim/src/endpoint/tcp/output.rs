@@ -65,6 +65,7 @@ impl Sender {
     /// Sends data from the write queue (`tcp_write_xmit`). Returns true if nothing is in flight and
     /// nothing could be sent.
     pub(crate) fn write_xmit(&mut self, push: Push) -> bool {
+        self.fit_option_on_demand();
         let probe = push == Push::Probe;
         let one = probe || push == Push::One;
         let mut sent = 0;
@@ -244,6 +245,7 @@ impl Sender {
         let prior_packets = self.scoreboard.packets_out;
         let push = self.write_queue.take(length);
         let mut left = length;
+        self.begin_skb(0);
         for index in 1..=segments {
             let payload_bytes = left.min(mss) as u32;
             left -= u64::from(payload_bytes);
@@ -270,6 +272,7 @@ impl Sender {
                 self.small_seq = end;
             }
         }
+        self.note_skb();
         if prior_packets == 0 || self.xmit_timer.pending == Pending::LossProbe {
             self.rearm_rto();
         }
@@ -441,9 +444,11 @@ impl Sender {
             return false;
         }
         if !same_skb {
+            self.fit_option_on_demand();
             while self.collapses(id) {
                 self.collapse(id);
             }
+            self.begin_skb(self.queue.get(id).payload_bytes);
         }
         let mut segment = *self.queue.get(id);
         self.counters.retransmitted += 1;
@@ -461,6 +466,9 @@ impl Sender {
         self.queue.replace(id, segment);
         self.queue.list_newest(id);
         self.emit(&segment, why.cause());
+        if !same_skb {
+            self.note_skb();
+        }
         true
     }
 

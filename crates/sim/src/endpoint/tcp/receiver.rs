@@ -92,6 +92,8 @@ pub(crate) struct Receiver {
     pub(super) reassembly: Reassembly,
     pub(super) fin_at: Option<u64>,
     pub(super) finished: bool,
+    /// True once this side's FIN is acknowledged: the socket is gone.
+    closed: bool,
     /// Time at which the application closes this side; [`Time::NEVER`] if it does not.
     close_at: Time,
     /// Number of transmissions of this side's FIN.
@@ -172,6 +174,7 @@ impl Receiver {
             reassembly: Reassembly::default(),
             fin_at: None,
             finished: false,
+            closed: false,
             close_at: Time::NEVER,
             fins: 0,
             fin_timer: Timer::default(),
@@ -227,6 +230,10 @@ impl Receiver {
         self.set_now(now);
         self.heard_at = now;
         self.ecn_field = ecn_field;
+        if self.closed {
+            self.on_late_segment(segment);
+            return false;
+        }
         if segment.flags.is_syn() {
             self.on_syn(segment);
             return false;
@@ -239,6 +246,7 @@ impl Receiver {
             if self.finished && segment.ack > 0 && segment.payload_bytes == 0 && !segment.flags.fin
             {
                 self.fin_timer = Timer::default(); // This side's FIN is acknowledged.
+                self.closed = self.subflow.is_none();
                 return false;
             }
             debug_assert!(fin_at >= self.copied_seq || self.finished);

@@ -237,7 +237,9 @@ impl Receiver {
         let window = if self.established { self.offered_window() } else { self.rcv_wnd };
         let mut segment = Segment { window_bytes: window as u32, ..self.header() };
         self.fill_sack(&mut segment);
-        self.fill_counters(&mut segment);
+        if !self.has_option_on_demand() {
+            self.fill_counters(&mut segment); // Otherwise the sender does, skb by skb.
+        }
         segment
     }
 

@@ -6,6 +6,7 @@
 use super::congestion_state::CongestionState;
 use super::duplex::SentSince;
 use super::ecn::SenderEcn;
+use super::handshake::SynOptions;
 use super::host_queue::HostQueue;
 use super::out_queue::OutQueue;
 use super::pacer::Pacer;
@@ -18,6 +19,7 @@ use super::rtx_queue::RtxQueue;
 use super::scoreboard::Scoreboard;
 use super::send_buffer::SendBuffer;
 use super::subflow::{LossIntervals, SendingSubflow};
+use super::time_wait::Closed;
 use super::wheel::{earliest, Jiffy, Tick};
 use super::window_usage::WindowUsage;
 use super::write_queue::WriteQueue;
@@ -28,7 +30,7 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
-use dumbbell_packet::tcp::{Entries, Flags, TIMESTAMPS_BYTES};
+use dumbbell_packet::tcp::TIMESTAMPS_BYTES;
 use dumbbell_packet::{Cause, Segment};
 use std::sync::Arc;
 
@@ -148,6 +150,10 @@ pub(crate) struct Sender {
     /// Subflow state, for Multipath TCP.
     pub(crate) subflow: Option<Box<SendingSubflow>>,
     challenged_at: Option<Time>,
+    /// End of the connection.
+    pub(super) closed: Closed,
+    /// Options of the SYN.
+    pub(crate) offers: SynOptions,
     pub(crate) ecn: SenderEcn,
     pub(crate) counters: Counters,
     pub(crate) established_at: Option<Time>,
@@ -225,6 +231,8 @@ impl Sender {
             losses: LossIntervals::default(),
             subflow: None,
             challenged_at: None,
+            closed: Closed::No,
+            offers: SynOptions::of(options),
             ecn: SenderEcn::new(algorithm),
             counters: Counters::default(),
             established_at: None,
@@ -242,6 +250,10 @@ impl Sender {
     /// Processes a segment of the peer.
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.set_now(now);
+        if self.closed.is_reached() {
+            self.on_late_segment(segment);
+            return;
+        }
         if segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 >= 0 {
             self.ts_recent_ms = segment.tsval_ms;
         }
@@ -250,11 +262,7 @@ impl Sender {
                 self.on_syn_ack(segment, first, tries);
             }
             Phase::Established => self.on_established(segment),
-            Phase::Finished(_) if segment.flags.fin => {
-                self.carried.flags = Flags::default(); // In TIME_WAIT without Accurate ECN.
-                self.carried.entries = Entries::default();
-                self.acknowledge_fin(segment);
-            }
+            Phase::Finished(_) if segment.flags.fin => self.acknowledge_fin(segment),
             _ => {}
         }
     }
@@ -312,15 +320,12 @@ impl Sender {
         let since = self.challenged_at.map(|at| self.now.since(at));
         if since.is_none_or(|since| since >= INVALID_RATE_LIMIT) {
             self.challenged_at = Some(self.now);
+            self.begin_skb(0);
             let ack = self.ecn_third(self.segment_header());
+            self.note_skb();
             self.sent_since.any = true;
             self.out.push(&ack);
         }
-    }
-
-    fn acknowledge_fin(&mut self, segment: &Segment) {
-        let ack = self.segment_header();
-        self.out.push(&Segment { seq: self.snd_nxt, ack: segment.end(), ..ack });
     }
 
     /// Lets the source write.
@@ -499,7 +504,8 @@ impl Sender {
 
     pub(crate) fn segment_header(&self) -> Segment {
         let Segment { entries, sack, .. } = self.carried;
-        let header = Segment { entries, sack, ..self.plain_header() };
+        let mut header = Segment { entries, sack, ..self.plain_header() };
+        self.fill_on_demand(&mut header);
         match self.multipath_of_bare() {
             None => header,
             option => header.with_multipath(option),
@@ -525,7 +531,7 @@ impl Sender {
     /// Returns true if a header has neither.
     #[inline(always)]
     pub(super) fn has_plain_header(&self) -> bool {
-        self.carried.entries.is_empty() && self.subflow.is_none()
+        self.carried.entries.is_empty() && self.subflow.is_none() && !self.ecn.skb_option
     }
 
     /// Sets the ACK fields of the following segments: `ack`, `window_bytes`, `sack`, `tsecr_ms` and

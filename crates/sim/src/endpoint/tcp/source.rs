@@ -119,8 +119,15 @@ impl Sender {
     /// Performs one call of `tcp_sendmsg_locked`, or the rest of one. Returns the number of bytes
     /// written.
     fn write_piece(&mut self, wanted: u64) -> u64 {
-        let goal = self.size_goal();
         let begun = core::mem::take(&mut self.buffer.copied_bytes);
+        self.begin_call(begun > 0);
+        let written = self.write_in_call(wanted, begun);
+        self.end_call();
+        written
+    }
+
+    fn write_in_call(&mut self, wanted: u64, begun: u64) -> u64 {
+        let goal = self.size_goal();
         let wanted = wanted.min(self.buffer.writer.source().write_bytes() - begun);
         let mut written = 0;
         while written < wanted {
@@ -182,6 +189,7 @@ impl Sender {
 
     /// Sends a segment of at most `bytes` bytes into a small window.
     pub(crate) fn send_fitting(&mut self, space: u32) {
+        self.fit_option_on_demand();
         let mss = core::mem::replace(&mut self.mss, space);
         self.write_xmit(Push::Probe);
         self.mss = mss;
