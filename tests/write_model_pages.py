@@ -67,7 +67,7 @@ _BORROWED = {
     "multipath-tcp": [("multipath.md", "grid", "Goodput of a connection beside the kernel")],
     "access-links": [("access-links.md", "published", "Idle links beside published numbers")],
     "routing": [("agreement.md", "result", "Study 1, packets sprayed over two paths")],
-    "captures": [("captures.md", "truth", "")],
+    "captures": [("captures.md", "accuracy", "Labels beside the truth, and tshark's")],
 }  # fmt: skip
 
 #: Congestion controls whose course random numbers decide.
