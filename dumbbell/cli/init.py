@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 from dumbbell.cli.guard import check_places, guarded
 from dumbbell.codes import Code
 from dumbbell.console import print_text, say
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import PRINTED, write_output
 
@@ -99,7 +100,7 @@ def init(
         write_output(file, text)
         experiment = read(starter, answers)
         runs = len(experiment.cells) * experiment.info.repeats
-        say(f"Written: {file}, {runs} runs" if runs > 1 else f"Written: {file}, 1 run")
+        say(f"Written: {file}, {many(runs, 'run')}")
         say(f"Next: dumbbell run {shlex.quote(str(file))}")
 
 
