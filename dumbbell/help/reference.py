@@ -17,6 +17,8 @@ experiment files show the sections that differ from
 
 ```yaml
 {base}```
+
+Groups: {groups}.
 """
 
 
@@ -51,7 +53,10 @@ def markdown() -> str:
     """The whole page."""
     from dumbbell.help.page import BASE
 
-    parts = [_HEAD.format(base="\n".join(BASE.values()) + "\n")]
+    groups = ", ".join(
+        f"[{one.title}](#{one.title.lower().replace(' ', '-').replace(',', '')})" for one in GROUPS
+    )
+    parts = [_HEAD.format(base="\n".join(BASE.values()) + "\n", groups=groups)]
     for group in GROUPS:
         parts.append(f"## {group.title}\n")
         for page in group.pages:
