@@ -23,8 +23,8 @@ where each row begins with its run, levels, repeat and seed.
   unknown columns is NaN.
 - **Known from** names what fills a column: the simulator (sim), the kernel (linux; netns fills the
   same), traces of ns-2 and ns-3 (trace).
-- `queues`, `samples`, `drops`, `probes`, `packets` and `hops` are empty unless
-  [`sampling`](experiment-file.md#sampling) keeps them.
+- **Over time**: `samples` and `queues` are kept by default, `drops`, `probes`, `packets` and `hops`
+  if [`sampling`](experiment-file.md#sampling) asks for them.
 
 TABLES
 

@@ -15,6 +15,8 @@ name is used in `expect`, `repeats`, `search`, `dumbbell figure` and `METRICS["n
 - A metric that does not apply to a flow (the RTT of UDP) is NaN and is left out of means.
 - *Place* is where the number is measured, *window of time* when.
 
+By subject:
+
 SUBJECTS
 
 This page is written from the definitions in `dumbbell/metrics`; a test compares the two.
