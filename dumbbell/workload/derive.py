@@ -337,8 +337,8 @@ def _rtt(transfers: Sequence[Transfer]) -> tuple[int, list[str]]:
         return RTT_ASSUMED_NS, [text]
     median = round(statistics.median(known))
     text = (
-        f"RTT {median / 1e6:.3g} ms: the median of {len(known)} handshakes, queues included;"
-        f" the smallest took {min(known) / 1e6:.3g} ms"
+        f"RTT {median / 1e6:.3g} ms: the median of {many(len(known), 'handshake')}, "
+        f"queues included; the smallest took {min(known) / 1e6:.3g} ms"
     )
     return median, [text]
 
