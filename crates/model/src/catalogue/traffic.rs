@@ -51,14 +51,17 @@ const ANY: u64 = u64::MAX;
 const UDP: &[Parameter] = &[
     rate("rate").at("rate_bps", "payload per second"),
     bytes("datagram", 1448).within(1, 65_507).at("datagram_bytes", "payload of a datagram"),
-    time("interval", 0, 0)
-        .within(0, ANY)
-        .at("interval_ns", "interval at which all due datagrams are sent together; 0: each when it is due"),
+    time("interval", 0, 0).within(0, ANY).at(
+        "interval_ns",
+        "interval at which all due datagrams are sent together; 0: each when it is due",
+    ),
     bytes("mtu", 1500)
         .within(68, 65_535)
         .at("mtu_bytes", "IP packet size above which datagrams are fragmented"),
-    flag("sleeps", false)
-        .at("sleeps", "the sender is an ordinary program: it wakes late by the kernel's timer slack"),
+    flag("sleeps", false).at(
+        "sleeps",
+        "the sender is an ordinary program: it wakes late by the kernel's timer slack",
+    ),
     of_unit("codec", Unit::Unwritten).at("codec", "set by `voice`"),
 ];
 
@@ -80,7 +83,9 @@ const VIDEO: &[Parameter] = &[
         "largest payload of a datagram; the datagrams of a frame are sent together",
     ),
     time("on", 1, 2_000_000_000).within(1, ANY).at("on_ns", "time on; with `exponential` the mean"),
-    time("off", 1, 1_000_000_000).within(1, ANY).at("off_ns", "time off; with `exponential` the mean"),
+    time("off", 1, 1_000_000_000)
+        .within(1, ANY)
+        .at("off_ns", "time off; with `exponential` the mean"),
     choice("lengths", &["fixed", "exponential"])
         .at("lengths", "fixed times on and off, or drawn from exponential distributions"),
 ];
