@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import polars as pl
 
+from dumbbell.console.words import many
 from dumbbell.runs import ExperimentInfo
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ class Results:
         engines = self.runs.select("engine", "engine_version").unique(maintain_order=True)
         cells = self.runs.select(*info.factors).unique().height if info.factors else 1
         factors = ", ".join(f"{name}: {len(levels)}" for name, levels in info.factors.items())
-        design = f"{cells} cell{'s' * (cells > 1)} × {self.repeats_words} = {self.runs.height} runs"
+        design = f"{many(cells, 'cell')} × {self.repeats_words} = {many(self.runs.height, 'run')}"
         return {
             "experiment": info.name,
             "engine": ", ".join(" ".join(row) for row in engines.iter_rows()) or "none",
@@ -219,8 +220,8 @@ class Results:
         return f"<table>{''.join(rows)}</table>{overview_html(self)}"
 
     def __repr__(self) -> str:
-        info = self.experiment
-        return f"<Results of {info.name}: {self.runs.height} runs, {self.flows.height} flows>"
+        size = f"{many(self.runs.height, 'run')}, {many(self.flows.height, 'flow')}"
+        return f"<Results of {self.experiment.name}: {size}>"
 
 
 class LazyResults(Results):

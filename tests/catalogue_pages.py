@@ -16,8 +16,8 @@ from tests.model_pages import link
 _IMPAIRMENTS = """
 ## Impairments of links
 
-In the order in which a packet meets them; queue and shaper stand between `ack_aggregation` and
-`slots`. All are fields of a link. The kernel's engines have those that Linux has.
+Fields of a link, in the order in which a packet meets them; queue and shaper stand between
+`ack_aggregation` and `slots`. *Linux*: how the engines `linux` and `netns` do it, or refuse it.
 
 | field | | parameters | Linux | source |
 | --- | --- | --- | --- | --- |
@@ -25,15 +25,16 @@ In the order in which a packet meets them; queue and shaper stand between `ack_a
 _TRAFFIC = """
 ## Kinds of traffic
 
-All engines have them. Each is a field of a flow, as `udp: {rate: 1 Mbit/s}`.
+Fields of a flow, as `udp: {rate: 1 Mbit/s}`, on all engines.
 """
 
 
 _OPTIONS = """
 ## TCP options
 
-Of a host, or of one end of a flow. The simulator has all of them; the kernel's engines those that
-Linux has. Defaults are those of the profile ([profiles.md](profiles.md)).
+Fields of a host, or of one end of a flow. The simulator has all of them, the engines `linux` and
+`netns` those that Linux has (–: none). A host's profile sets the defaults
+([profiles.md](profiles.md)).
 
 | option | | unit and range | Linux, first release | source |
 | --- | --- | --- | --- | --- |

@@ -59,8 +59,8 @@ def test_it_is_shown(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["capture", str(path)])
     assert done.exit_code == 0
     words = " ".join(done.output.split())
-    assert "SYN to SYN/ACK 1 connections: 20 ms to 20 ms, median 20 ms" in words
-    assert "requests 2 in 1 connections more than one 1 of 1 connections" in words
+    assert "SYN to SYN/ACK 1 connection: 20 ms to 20 ms, median 20 ms" in words
+    assert "requests 2 in 1 connection more than one 1 of 1 connection" in words
     assert "client's ACKs 12: 100.0% of one segment, 0.0% of two, 0.0% of more" in words
 
 

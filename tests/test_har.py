@@ -55,7 +55,7 @@ def test_objects_wait_for_what_asked_for_them() -> None:
     assert (style.after, style.delay_ms) == ((0,), pytest.approx(50))
     assert (image.after, image.delay_ms, image.host) == ((1,), pytest.approx(50), "cdn.example")
     assert (image.name, image.service_ms) == ("3-i.png", 30)
-    assert page().notes == ["1 entries without a web address: left out"]
+    assert page().notes == ["1 entry without a web address: left out"]
 
 
 def several() -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_one_of_several_pages_is_taken_and_said(
 ) -> None:
     found = page_of(several(), "test", page)
     assert [one.name for one in found.objects] == names
-    assert found.notes == [said, "1 entries of no page: left out"]
+    assert found.notes == [said, "1 entry of no page: left out"]
 
 
 @pytest.mark.parametrize("page", ["0", "3", "empty", "²", "", "9" * 5000])
@@ -97,7 +97,7 @@ def test_the_command_takes_the_page_that_is_asked_for(tmp_path: Path) -> None:
     words = ["workload", "from-har", str(path), "--page", "one", "-o", str(tmp_path / "e.yaml")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    assert "2 objects of 1 servers" in done.output
+    assert "2 objects of 1 server," in done.output
     assert "page 2 of 2 (one) is taken" in (tmp_path / "e.yaml").read_text(encoding="utf-8")
     done = CliRunner().invoke(app, [*words[:4], "three", *words[5:]])
     assert done.exit_code == 2
@@ -140,12 +140,12 @@ def no_start(entries: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "note"),
     [
-        (asks_itself, "1 objects were asked for by later ones, or by themselves"),
-        (cycle, "1 objects were asked for by later ones, or by themselves"),
-        (negative, "1 answers of unknown or impossible size"),
-        (huge, "1 answers of unknown or impossible size"),
-        (no_timings, "1 entries without a duration"),
-        (no_start, "1 entries without a start"),
+        (asks_itself, "1 object with a later one, or itself, as initiator"),
+        (cycle, "1 object with a later one, or itself, as initiator"),
+        (negative, "1 answer of unknown or impossible size"),
+        (huge, "1 answer of unknown or impossible size"),
+        (no_timings, "1 entry without a duration"),
+        (no_start, "1 entry without a start"),
     ],
 )
 def test_what_is_repaired_is_said(change: Any, note: str) -> None:
@@ -165,7 +165,7 @@ def test_what_is_repaired_is_said(change: Any, note: str) -> None:
         ("[]", "log.entries is missing"),
         ('{"log": {"entries": {}}}', "log.entries is missing"),
         ('{"log": {"entries": []}}', "log.entries is empty"),
-        ('{"log": {"entries": [1, null, {}]}}', "no entry can be used; 2 entries are none"),
+        ('{"log": {"entries": [1, null, {}]}}', "no entry can be used; 2 entries of another kind"),
         ("[" * 100_000, "no HAR file"),
     ],
 )

@@ -47,6 +47,17 @@ def test_a_page_has_all_sections_and_is_current(page: Page) -> None:
     assert renewed(page, text) == text, "write it anew: python -m tests.write_model_pages"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_has_its_agreement_from_a_generated_table(page: Page) -> None:
+    if page.name == "metrics":  # formulas, not a model
+        return
+    found = re.search(
+        r"<!-- agreement -->\n(.*?)<!-- end agreement -->", sections(page)["Validation"], re.DOTALL
+    )
+    assert found is not None, page.name
+    assert "\n| --- |" in found[1] or "nothing to compare with" in found[1], page.name
+
+
 def test_the_index_is_that_of_the_pages() -> None:
     assert INDEX.read_text(encoding="utf-8") == index(), "python -m tests.write_model_pages"
     known = {page.path for page in PAGES} | {INDEX}

@@ -205,8 +205,8 @@ def test_of_one_sided_traffic_acknowledged_bytes_count(tmp_path: Path) -> None:
     ("frames", "said"),
     [
         ([], "no TCP connection with payload among its 0 packets"),
-        ([(0.0, bytes(60))], "no TCP connection with payload among its 1 packets"),
-        (transfer(1000, 0), "1 connections carry no payload"),
+        ([(0.0, bytes(60))], "no TCP connection with payload among its 1 packet"),
+        (transfer(1000, 0), "1 connection without payload"),
     ],
 )
 def test_nothing_to_derive_from(
@@ -235,7 +235,7 @@ def test_one_seen_at_two_interfaces_counts_once(tmp_path: Path) -> None:
     (path,) = tmp_path.glob("*.pcapng")
     found = derive(survey(path))
     assert [row.captured for row in found.classes] == [133, 38, 6]
-    assert any("177 connections are seen at a second interface" in note for note in found.notes)
+    assert any("177 connections seen at a second interface" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

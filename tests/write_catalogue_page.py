@@ -15,15 +15,19 @@ FILE_PAGE = DOCS / "experiment-file.md"
 _HEAD = """\
 # Catalogue
 
-What an experiment can name, and where each comes from. `dumbbell validate` knows these names,
-`dumbbell kernel test` tries each that a kernel has. A name leads to the page of its
-[model](models/index.md): limits, agreement, known differences.
+All names that an experiment file can use, with their source:
+[congestion controls](#congestion-controls), [queue disciplines](#queue-disciplines),
+[impairments](#impairments-of-links),
+[kinds of traffic](#kinds-of-traffic), [TCP options](#tcp-options). A name leads to the page of its
+[model](models/index.md): limits, agreement, known differences. `dumbbell kernel test` tries every
+name that a kernel has.
 
 <!-- Written by `python -m tests.write_catalogue_page` from crates/model/src/catalogue. -->
 
 ## Congestion controls
 
-The last ones couple the subflows of a Multipath TCP connection; `tcp` does not take them.
+A flow names one: `tcp: cubic`. `lia`, `olia`, `balia` and `wvegas` couple the subflows of a
+Multipath TCP connection: they stand in `mptcp`, not in `tcp`.
 
 | name | | engines | kernel option, first release | source |
 | --- | --- | --- | --- | --- |
@@ -31,7 +35,8 @@ The last ones couple the subflows of a Multipath TCP connection; `tcp` does not 
 _DISCIPLINES = """
 ## Queue disciplines
 
-Their fields in experiment files: [Queue disciplines](experiment-file.md#queue-disciplines).
+A link names one in `queue`; its fields: [Queue disciplines](experiment-file.md#queue-disciplines).
+*Signals* means that it drops a packet, or marks it if ECN is on and the packet is ECN-capable.
 
 | name | | engines | kernel option, first release | source |
 | --- | --- | --- | --- | --- |
@@ -60,7 +65,7 @@ def _row(name: str, about: str, linux: InLinux | None, source: str) -> str:
     if linux is not None:
         engines = "sim, linux, netns"
         option = f"`CONFIG_{linux.option}`" if linux.option else "always"
-        kernel = f"{option}, {linux.since}"
+        kernel = f"{option}, {linux.since or 'a patch'}"
     return f"| {link(name)} | {about} | {engines} | {kernel} | {source} |\n"
 
 

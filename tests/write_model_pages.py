@@ -67,8 +67,38 @@ _BORROWED = {
     "multipath-tcp": [("multipath.md", "grid", "Goodput of a connection beside the kernel")],
     "access-links": [("access-links.md", "published", "Idle links beside published numbers")],
     "routing": [("agreement.md", "result", "Study 1, packets sprayed over two paths")],
-    "captures": [("captures.md", "truth", "")],
+    "captures": [("captures.md", "accuracy", "Labels beside the truth, and tshark's")],
+    "arrivals": [("model-agreement.md", "arrivals", "Beside Linux 6.12.117")],
+    "duplication": [("model-agreement.md", "duplication", "Beside Linux 6.12.117")],
+    "ecn": [("model-agreement.md", "ecn", "Beside Linux 6.12.117")],
+    "fragments": [("model-agreement.md", "fragments", "Beside Linux 6.12.117")],
+    "jitter-and-reordering": [("model-agreement.md", "jitter", "Beside Linux 6.12.117")],
+    "links": [("model-agreement.md", "links", "Beside Linux 6.12.117")],
+    "loss": [("model-agreement.md", "loss", "Beside Linux 6.12.117")],
+    "neighbours": [("model-agreement.md", "neighbours", "Beside Linux 6.12.117")],
+    "rate-traces": [("model-agreement.md", "rate-traces", "Beside Linux 6.12.117")],
+    "rewriting": [("model-agreement.md", "rewriting", "Beside Linux 6.12.117")],
+    "slots": [("model-agreement.md", "slots", "Beside Linux 6.12.117")],
+    "tcp-applications": [
+        ("model-agreement.md", "tcp-applications", "Beside Linux 6.12.117"),
+        ("model-agreement.md", "slow-reader", "A slow reader, beside Linux 6.12.117"),
+    ],
+    "video": [("model-agreement.md", "video", "Beside Linux 6.12.117")],
+    "voice": [("model-agreement.md", "voice", "Beside Linux 6.12.117")],
+    "web-pages": [("model-agreement.md", "web-pages", "Beside Linux 6.12.117")],
+    "ping": [
+        ("model-agreement.md", "ping", "Beside Linux 6.12.117"),
+        ("access-links.md", "published", "Idle links beside published numbers"),
+    ],
+    "udp": [("model-agreement.md", "udp", "Beside Linux 6.12.117")],
+    "schedulers": [("multipath.md", "grid", "Goodput with `default` beside the kernel")],
+    "virtual-time": [("agreement.md", "engine", "Rebuilt kernel beside study 1's kernel")],
 }  # fmt: skip
+
+#: Pages of models that no kernel has: what their agreement says.
+_WITHOUT_KERNEL = {
+    "ack-aggregation": "The kernel's engines refuse it, so there is nothing to compare with.\n",
+}
 
 #: Congestion controls whose course random numbers decide.
 _RANDOM = {"nv", "cdg", "lp"}
@@ -140,7 +170,8 @@ def _remark(one: Picture) -> str:
 
 def agreement(page: Page) -> str:
     """Agreement with the kernel, from the tables of measurements."""
-    text = "".join(_borrowed(*each) for each in _BORROWED.get(page.name, []))
+    text = "\n".join(_borrowed(*each) for each in _BORROWED.get(page.name, []))
+    text += _WITHOUT_KERNEL.get(page.name, "")
     if page.name == "token-buckets":
         text += _of_discipline("tbf")
     for name in page.names:

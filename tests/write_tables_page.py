@@ -12,14 +12,21 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "tables.md"
 _HEAD = """\
 # Result tables
 
-What every engine fills, and an analysed capture or trace as far as it can know. In Python they are
-frames of `results` (`results.flows`), in a store Parquet files; there each row begins with its run,
-levels, repeat and seed. Units are the ends of names. In columns of whole numbers -1 means never or
-unknown, in others NaN does; no number is 0 because it is unknown. *Known from* names what fills a
-column: the simulator (sim), the kernel (linux, and netns likewise), traces of ns-2 and ns-3. A
-column that does not apply is unknown too: a window of UDP, or what a tap saw of a flow that passed
-none. A metric of unknown columns is NaN. `queues`, `samples`, `drops`, `probes`, `packets` and
-`hops` are kept where [`sampling`](experiment-file.md#sampling) says so.
+The results of a run are these tables. Every engine fills them; an analysed capture or trace fills
+what it knows. In Python they are frames of `results` (`results.flows`), in a store Parquet files,
+where each row begins with its run, levels, repeat and seed.
+
+- **Units** are the ends of names: `_ns`, `_bytes`, `_packets`, `_bps`. Times count from the start
+  of the run.
+- **Unknown**: -1 in columns of whole numbers (also *never*), NaN in others. No number is 0 because
+  it is unknown. A column that does not apply is unknown too, as the window of UDP. A metric of
+  unknown columns is NaN.
+- **Known from** names what fills a column: the simulator (sim), the kernel (linux; netns fills the
+  same), traces of ns-2 and ns-3 (trace).
+- **Over time**: `samples` and `queues` are kept by default, `drops`, `probes`, `packets` and `hops`
+  if [`sampling`](experiment-file.md#sampling) asks for them.
+
+TABLES
 
 <!-- Written by `python -m tests.write_tables_page` from crates/model/src/tables.rs, catalogue. -->
 """
@@ -33,8 +40,10 @@ def _known_from(table: str, column: str) -> str:
 
 def markdown() -> str:
     """The page."""
-    parts = [_HEAD]
-    for table in json.loads(_core.tables()):
+    tables = json.loads(_core.tables())
+    names = ", ".join(f"[{table['name']}](#{table['name']})" for table in tables)
+    parts = [_HEAD.replace("TABLES", f"Tables: {names}.")]
+    for table in tables:
         parts.append(f"\n## {table['name']}\n\n{table['meaning']}\n\n")
         parts.append("| column | | known from | meaning |\n| --- | --- | --- | --- |\n")
         for column in table["columns"]:

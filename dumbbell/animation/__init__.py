@@ -1,4 +1,8 @@
-"""Packets seen moving: one self-contained page of a run, a trace or captures."""
+"""Packets seen moving: one self-contained page of a run, a trace or captures.
+
+`sources` → `scene` → `pack` → `page`, whose program draws a moment from the time alone. `cells` and
+`study` repeat runs for it.
+"""
 
 from __future__ import annotations
 

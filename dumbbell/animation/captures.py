@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 
@@ -14,6 +15,7 @@ from dumbbell.animation.scene import Flow, Link, Pipe, Scene, placed
 from dumbbell.animation.sources import HOPS_MAX, Places
 from dumbbell.capture import CaptureError
 from dumbbell.codes import Code
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError
 from dumbbell.store.tables import empty
 from dumbbell.trace import taps
@@ -155,8 +157,9 @@ def _notes(about: dict[str, list[dict[str, str]]], hops: pl.DataFrame) -> list[s
         " it was lost, they do not."
     ]
     notes += [f"{one['file']}: {one['message']}" for one in about["problems"][:5]]
-    if about["left_out"]:
-        notes.append(f"{about['left_out']} packets beyond the most that are read are left out.")
+    left_out = cast("int", about["left_out"])
+    if left_out:
+        notes.append(f"Left out beyond the most that are read: {many(left_out, 'packet')}.")
     at_once = hops.filter(pl.col("ended_ns") == pl.col("leaves_ns")).height
     if at_once > hops.height / 2:
         notes.append("Most packets pass two points at the same instant.")

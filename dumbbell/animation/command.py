@@ -20,6 +20,7 @@ from dumbbell.animation.scene import Scene
 from dumbbell.animation.sources import Places, scene_of_run, scene_of_trace
 from dumbbell.codes import Code
 from dumbbell.console import Pulse, say
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.explain.watched import interval_ns, watched
@@ -285,7 +286,7 @@ def _pictures(path: Path, scene: Scene, wanted: Wanted, err: Console) -> None:
             export.write_film(path, wanted.film, stretch, told)
     for place in (wanted.frames, wanted.film):
         if place is not None:
-            say(f"{stretch.frames} frames: {place}")
+            say(f"{many(stretch.frames, 'frame')}: {place}")
 
 
 @contextlib.contextmanager
@@ -297,6 +298,6 @@ def _bar(total: int, err: Console) -> Iterator[export.Told]:
 
         def told(done: int) -> None:
             bar.update(task, completed=done)
-            pulse(f"{done} of {total} frames")
+            pulse(f"{done} of {many(total, 'frame')}")
 
         yield told

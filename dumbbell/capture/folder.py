@@ -14,6 +14,7 @@ from rich.text import Text
 from dumbbell.capture import CaptureError, Window, survey
 from dumbbell.capture.classes import SizeClass
 from dumbbell.codes import Code
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.files.kinds import is_capture
 
@@ -75,7 +76,7 @@ def _row(found: dict[str, Any]) -> tuple[str, ...]:
     if file["packets_without_ip"]:
         remarks.append(f"{file['packets_without_ip']} without IP")
     if file["problem_count"]:
-        remarks.append(f"{file['problem_count']} problems")
+        remarks.append(many(file["problem_count"], "problem"))
     if file["broken"]:
         remarks.append("breaks off")
     return (

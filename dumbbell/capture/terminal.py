@@ -9,6 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dumbbell.console.words import many, noun
+
 #: Maximum number of conversations and connections; the largest are shown.
 SHOWN = 20
 #: Characters for a rate over time.
@@ -42,7 +44,10 @@ def shown(found: dict[str, Any]) -> RenderableType:
 
 
 def _totals(file: dict[str, Any]) -> str:
-    words = [f"{file['packets']:,} packets".replace(",", " "), _bytes(file["bytes"])]
+    words = [
+        f"{file['packets']:,} {noun(file['packets'], 'packet')}".replace(",", " "),
+        _bytes(file["bytes"]),
+    ]
     if file["first_ns"] is not None:
         words.append(f"{(file['last_ns'] - file['first_ns']) / 1e9:.3f} s")
     if file["duration_s"] is not None:
@@ -69,10 +74,13 @@ def _headers(found: dict[str, Any]) -> list[str]:
         words.append(f"without IP: {file['packets_without_ip']}: {', '.join(named)}{rest}")
     if file["tunnels_not_entered"]:
         words.append(
-            f"{file['tunnels_not_entered']} packets with more nested tunnels than are decoded"
+            many(file["tunnels_not_entered"], "packet")
+            + " with more nested tunnels than are decoded"
         )
     if file["joined_frames"]:
-        words.append(f"{file['joined_frames']} A-MSDUs; only the first packet of each is read")
+        words.append(
+            f"{many(file['joined_frames'], 'A-MSDU')}; only the first packet of each is read"
+        )
     return words
 
 
@@ -202,14 +210,15 @@ def _together(found: dict[str, Any]) -> Table:
             minimum, median, maximum = (
                 _milliseconds(times[one]) for one in ("min", "median", "max")
             )
-            known = f"{times['connections']} connections: "
+            known = f"{many(times['connections'], 'connection')}: "
             _add(table, words, f"{known}{minimum} to {maximum}, median {median}")
     if found["requests"]:
         counts = [f"{one['requests']} in {one['connections']}" for one in found["requests"][:SHOWN]]
         rest = ", …" if len(found["requests"]) > SHOWN else ""
-        _add(table, "requests", f"{', '.join(counts)}{rest} connections")
-        persistent = f"{found['persistent_connections']} of {found['connections']} connections"
-        _add(table, "more than one", persistent)
+        last = 2 if rest else found["requests"][len(counts) - 1]["connections"]
+        _add(table, "requests", f"{', '.join(counts)}{rest} {noun(last, 'connection')}")
+        of_all = many(found["connections"], "connection")
+        _add(table, "more than one", f"{found['persistent_connections']} of {of_all}")
     for one in found["acknowledges"]:
         if not one["streams"]:
             continue

@@ -26,6 +26,7 @@ from dumbbell.cli.options import (
     Yes,
 )
 from dumbbell.console import Pulse, print_text
+from dumbbell.console.words import many
 from dumbbell.errors import ExperimentError
 from dumbbell.files.output import json_text, write_output
 
@@ -140,7 +141,7 @@ def _plan(file: Path) -> list[str]:
             checked += part.cells
             simulated_s += part.duration_ns * info.repeats / 1e9
             flows |= part.flows
-            text = f"{file.name}: {checked} of {cells} cells checked"
+            text = f"{file.name}: {checked} of {many(cells, 'cell')} checked"
             status.update(Text(text))
             pulse(text)
     refuse_endless(experiment, flows)

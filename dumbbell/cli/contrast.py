@@ -9,6 +9,7 @@ import typer
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
 from dumbbell.cli.options import DEFAULT_STORE, JsonFile, StoreArgument
+from dumbbell.console.words import many
 from dumbbell.files.output import write_json
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def contrast(
         for name in dict.fromkeys(one.metric for one in found):
             console.out.print(_table(name, [one for one in found if one.metric == name]))
         shown = sum(one.shown for one in found)
-        text = f"{shown} of {len(found)} differences are shown at 5 % over all together (Holm)."
+        of_all = many(len(found), "difference is", "differences are")
+        text = f"{shown} of {of_all} shown at 5 % over all together (Holm)."
         console.out.print(text, soft_wrap=True)
         if json_file is not None:
             write_json(json_file, [one.to_json() for one in found])

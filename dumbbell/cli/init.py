@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 from dumbbell.cli.guard import check_places, guarded
 from dumbbell.codes import Code
 from dumbbell.console import print_text, say
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import PRINTED, write_output
 
@@ -46,7 +47,8 @@ def init(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="Experiment to write; - prints it [default: experiment.yaml, or EXAMPLE.yaml].",
+            help="Experiment to write; - prints it [default: experiment.yaml, or EXAMPLE.yaml]. "
+            "With --course: a folder [default: course].",
         ),
     ] = None,
     template: Annotated[
@@ -64,12 +66,19 @@ def init(
             help="Ask nothing; write an example, such as two-flows. Without NAME: list them.",
         ),
     ] = None,
+    course: Annotated[
+        bool,
+        typer.Option("--course", help="Ask nothing; write the notebooks of the course."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a first experiment file. It asks four questions, or takes a template or an example."""
     with guarded():
         from dumbbell.starter import read, starter_named
 
+        if course:
+            _write_course(file or Path("course"), template, example, force)
+            return
         if "" in (template, example):
             _list_names("template" if template == "" else "example")
             return
@@ -99,7 +108,7 @@ def init(
         write_output(file, text)
         experiment = read(starter, answers)
         runs = len(experiment.cells) * experiment.info.repeats
-        say(f"Written: {file}, {runs} runs" if runs > 1 else f"Written: {file}, 1 run")
+        say(f"Written: {file}, {many(runs, 'run')}")
         say(f"Next: dumbbell run {shlex.quote(str(file))}")
 
 
@@ -135,6 +144,25 @@ def _write_example(name: str, file: Path | None, template: str | None, force: bo
     write_output(file, text)
     say(f"Written: {', '.join(map(str, (file, *(file.with_name(one.name) for one in others))))}")
     say(f"Next: dumbbell run {shlex.quote(str(file))}")
+
+
+def _write_course(folder: Path, template: str | None, example: str | None, force: bool) -> None:
+    """Writes the notebooks of the course and their pictures into a folder."""
+    from dumbbell.starter.course import course_files
+
+    if (template, example) != (None, None):
+        other = "--example" if template is None else "--template"
+        raise DumbbellError(f"--course and {other} exclude each other", code=Code.EXCLUSIVE)
+    if str(folder) == PRINTED:
+        raise DumbbellError("--course writes files into a folder: name one", code=Code.OPTION)
+    files = course_files()
+    for name in files:
+        _refuse_existing(folder / name, force)
+    for name, text in files.items():
+        write_output(folder / name, text)
+    count = many(sum(name.endswith(".ipynb") for name in files), "notebook")
+    say(f"Written: {count} in {folder}")
+    say(f"Next: pip install jupyterlab; jupyter lab {shlex.quote(str(folder))}")
 
 
 def _refuse_existing(file: Path, force: bool) -> None:

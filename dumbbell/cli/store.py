@@ -12,6 +12,7 @@ import typer
 from dumbbell import console
 from dumbbell.cli.guard import guarded
 from dumbbell.cli.options import OtherStore, StoreArgument, StoreOutput, Stores
+from dumbbell.console.words import many
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -95,7 +96,7 @@ def digest(
         if other is None:
             for run in runs:
                 _say(f"{run.digest}  {run.words()}")
-            _say(f"{of_all(runs)}  {store}: all {len(runs)} runs")
+            _say(f"{of_all(runs)}  {store}: all {many(len(runs), 'run')}")
             return
         others = digests(other)
         unlike = compared(runs, others)
@@ -104,10 +105,10 @@ def digest(
                 text[:_DIGITS] if text else "none" for text in (pair.first, pair.second)
             )
             _say(f"{pair.words}: {first}, {second}")
-        _say(f"{of_all(runs)}  {store}: all {len(runs)} runs")
-        _say(f"{of_all(others)}  {other}: all {len(others)} runs")
+        _say(f"{of_all(runs)}  {store}: all {many(len(runs), 'run')}")
+        _say(f"{of_all(others)}  {other}: all {many(len(others), 'run')}")
         if unlike:
-            _say(f"{len(unlike)} runs differ")
+            _say(f"{many(len(unlike), 'run differs', 'runs differ')}")
             raise typer.Exit(1)
         _say("no run differs")
 
@@ -194,14 +195,14 @@ def show_run(
         if scenario or yaml:
             console.print_text(f"{(found.scenario if scenario else found.yaml).rstrip()}\n")
             return
-        events = f", {found.events} events" if found.events else ""
+        events = f", {many(found.events, 'event')}" if found.events else ""
         _say(f"run      {found.run}")
         for place in found.places:
             _say(f"of       {place}")
         _say(f"engine   {found.engine} {found.version}")
         _say(f"seed     {found.seed}")
         _say(f"digest   {found.digest}")
-        _say(f"took     {found.wall_s:.3g} s, {found.packets} packets{events}")
+        _say(f"took     {found.wall_s:.3g} s, {many(found.packets, 'packet')}{events}")
         for path, size in found.files:
             _say(f"file     {path} ({_bytes(size)})")
 

@@ -12,6 +12,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.codes import Code
+from dumbbell.console.words import noun
 from dumbbell.errors import DumbbellError
 from dumbbell.execution import use_progress
 from dumbbell.execution.bar import duration_text, progress_on
@@ -118,7 +119,8 @@ def forecast_lines(found: Sequence[Forecast]) -> Iterator[str]:
         over_time = f"over time: {', '.join(kept)}" if kept else "nothing over time"
         yield f"{names}: each run keeps flows, pipes, transfers, connections; {over_time}."
     workers = sorted({one.workers for one in found})
-    yield f"Times are of {' or '.join(map(str, workers))} runs at once. Nothing was run."
+    at_once = f"{' or '.join(map(str, workers))} {noun(workers[-1] if workers else 0, 'run')}"
+    yield f"Times are of {at_once} at once. Nothing was run."
     large = [one.name for one in found if one.missing > MOST_RUNS]
     if large:
         yield f"More than {MOST_RUNS} runs ({', '.join(large)}): --yes makes them without asking."

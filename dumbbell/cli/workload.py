@@ -12,6 +12,7 @@ from dumbbell import console
 from dumbbell.cli.guard import guarded
 from dumbbell.codes import Code
 from dumbbell.console import print_text, say
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError
 from dumbbell.files.kinds import is_capture
 from dumbbell.files.output import PRINTED, write_output
@@ -180,7 +181,8 @@ def from_har(
         load_text(text, target)
         hosts = len({one.host for one in found.objects})
         total = sum(one.response_bytes for one in found.objects)
-        say(f"{len(found.objects)} objects of {hosts} servers, {total} bytes")
+        objects = many(len(found.objects), "object")
+        say(f"{objects} of {many(hosts, 'server')}, {many(total, 'byte')}")
         for note in found.notes:
             say(f"  {note}")
         if str(target) == PRINTED:

@@ -1,4 +1,5 @@
-"""Comparisons: two engines, a reference, the expectations of an experiment file."""
+"""Comparisons: two engines, a reference, the expectations of an experiment file, a baseline, the
+levels of a factor."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from dumbbell.compare import baseline as baselines
 from dumbbell.compare.baseline import LEAST_TESTED, Baseline, Change, Quantity
 from dumbbell.compare.expectations import check, refuse_impossible
 from dumbbell.compare.junit import Case, xml
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.experiment.fields import Share, read_alone
 from dumbbell.experiment.load import load
@@ -67,7 +68,9 @@ class Checking:
             if self._before is None:
                 baselines.write(self._path, now)
                 count = len(now.samples)
-                self.lines.append(f"{self._path}: baseline of {count} quantities written")
+                self.lines.append(
+                    f"{self._path}: baseline of {many(count, 'quantity', 'quantities')} written"
+                )
             else:
                 self._compare(now, self._before)
         return all(case.failure is None for case in self._cases)
@@ -108,7 +111,8 @@ def _line(one: Quantity) -> str:
 def _summary(now: Baseline, before: Baseline, found: Sequence[Quantity]) -> str:
     """Last line: versions, and how many quantities passed."""
     if now.digest == before.digest and all(one.change.passes for one in found):
-        return f"✓ every run is identical to the baseline's ({len(found)} quantities)"
+        count = many(len(found), "quantity", "quantities")
+        return f"✓ every run is identical to the baseline's ({count})"
     passed = sum(one.change.passes for one in found)
     versions = f"{before.engine} {before.engine_version} → {now.engine} {now.engine_version}"
     if passed == len(found):

@@ -6,6 +6,7 @@ from rich import box
 from rich.table import Table
 
 from dumbbell.compare import Comparison
+from dumbbell.console.words import many
 from dumbbell.metrics import Interval
 from dumbbell.metrics.numbers import with_error
 
@@ -41,7 +42,9 @@ def summary_line(comparison: Comparison) -> str:
     count = sum(one.agrees for one in comparison.differences)
     criteria = dict.fromkeys(one.criterion for one in comparison.differences)
     words = "; ".join(f"{one.label} {one.words}" for one in criteria)
-    return f"{count} of {len(comparison.differences)} quantities agree ({words})."
+    return (
+        f"{count} of {many(len(comparison.differences), 'quantity', 'quantities')} agree ({words})."
+    )
 
 
 def _number(found: Interval) -> str:

@@ -11,6 +11,7 @@ import polars as pl
 
 from dumbbell.codes import Code
 from dumbbell.compare.samples import DESCRIPTIONS
+from dumbbell.console.words import many
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.expect import ExpectSpec
 from dumbbell.experiment.locate import Locator
@@ -72,7 +73,7 @@ class Checked:
         if self.found.count > 1:
             found += f", interval {number(self.found.low)} to {number(self.found.high)}"
         if self.verdict is Verdict.UNDECIDED:
-            found += f" over {self.found.count} repeats: undecided, more repeats would tell"
+            found += f" over {many(self.found.count, 'repeat')}: undecided, more repeats would tell"
         return found
 
     @property

@@ -1,4 +1,8 @@
-"""Engines: they execute runs."""
+"""Engines: they execute runs.
+
+`base` is their protocol: `sim`, `linux` (builds kernels, starts guests), `netns`. `preflight` warns
+before a run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Execution of experiments: on all cores, resumable, with progress."""
+"""Execution of experiments: on all cores, resumable, with progress.
+
+`runner` executes the runs that a store lacks, by the workers of `pool` (threads, any executor) or
+`cluster` (Dask). `shard` divides a sweep among processes, `enough` repeats until a rule is
+fulfilled, `forecast` and `budget` look ahead.
+"""
 
 from dumbbell.errors import Interrupted
 from dumbbell.execution.enough import execute_enough

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
 from dumbbell.console import Pulse
+from dumbbell.console.words import many
 from dumbbell.execution.progress import Progress, Silent, Sweep, Work
 
 
@@ -34,7 +35,9 @@ class _Shown(Silent):
     def begin(self, sweep: Sweep) -> None:
         """See :class:`Progress`."""
         if sweep.kept:
-            self.note(f"{sweep.title}: {sweep.kept} runs are in the store already")
+            self.note(
+                f"{sweep.title}: {many(sweep.kept, 'run is', 'runs are')} in the store already"
+            )
 
     def failed(self, work: Work, why: str) -> None:
         """See :class:`Progress`."""
@@ -70,7 +73,7 @@ class _BarProgress(_Shown):
     def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
         """See :class:`Progress`."""
         if self._bar is not None and self._task is not None:
-            words = f"{done}/{self._sweep.runs} runs, {_rate(rate)} simulated s/s, "
+            words = f"{done}/{many(self._sweep.runs, 'run')}, {_rate(rate)} simulated s/s, "
             words += duration_text(time.monotonic() - self._begun_s)
             words += "" if left_s is None else f", {duration_text(left_s)} left"
             self._bar.update(self._task, completed=done, words=words)
@@ -139,7 +142,7 @@ class _LineProgress(_Shown):
             self._sweep = None
 
     def _so_far(self, sweep: Sweep) -> str:
-        runs = f"{self._done} of {sweep.runs} runs"
+        runs = f"{self._done} of {many(sweep.runs, 'run')}"
         return f"{sweep.title}: {runs}, {_rate(self._rate)} simulated s/s"
 
 

@@ -14,6 +14,7 @@ from types import FrameType
 
 from dumbbell import _core
 from dumbbell.codes import Code
+from dumbbell.console.words import many
 from dumbbell.engines.base import Engine
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
 from dumbbell.execution.budget import Allowed
@@ -77,7 +78,7 @@ def execute(
     sweep = Sweep(experiment.info.name, engine.name, 0, 0, shard)
     if not own:
         count = len(distinct(tasks))
-        progress.note(f"{sweep.title}: empty: the experiment has {count} runs")
+        progress.note(f"{sweep.title}: empty: the experiment has {many(count, 'run')}")
     missing = [task for task in own if task.run.id not in store]
     kept = len(own) - len(missing)
     if only is not None:
@@ -128,7 +129,7 @@ def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
     """Message about damaged runs, which are rerun."""
     runs = {run for one in damages for run in one.runs or wanted if run in wanted}
     others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
-    count = "1 run is" if len(runs) == 1 else f"{len(runs)} runs are"
+    count = many(len(runs), "run is", "runs are")
     return f"{damages[0]}{others}: {count} rerun"
 
 
@@ -238,7 +239,7 @@ class _Batch:
             count = len(self.failed)
             others = f"; {count - 1} more failed" if count > 1 else ""
             raise EngineError(
-                f"{self.failed[0]}\n{self.done} runs finished and are kept{others}",
+                f"{self.failed[0]}\n{many(self.done, 'run')} finished and kept{others}",
                 code=Code.RUN_FAILED,
             )
 

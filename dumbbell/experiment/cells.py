@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from dumbbell.codes import Code
+from dumbbell.console.words import many
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment.factors import REFERENCE, Factors, Level, referred
 from dumbbell.experiment.source import Loc, Node, dotted
@@ -164,7 +165,8 @@ def assign(node: Node, path: Sequence[str | int], value: Node, above: Loc = ()) 
         items = list(node.value)
         for i in picked:
             if not isinstance(i, int) or i >= len(items):
-                raise LookupError(f"{dotted(above) or 'the file'} has {len(items)} entries")
+                count = many(len(items), "entry", "entries")
+                raise LookupError(f"{dotted(above) or 'the file'} has {count}")
             items[i] = assign(items[i], rest, value, (*above, i))
         return Node(items, node.text, node.line)
     if isinstance(node.value, dict) and isinstance(step, str):

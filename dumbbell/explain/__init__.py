@@ -1,4 +1,8 @@
-"""Causal chain of an incident of a flow: what happened, why, and what it cost."""
+"""Causal chain of an incident of a flow: what happened, why, and what it cost.
+
+`observed` (packets, windows, queues) → `incident` → cause, notice, reaction, repair, cost. Only
+`made_again` imports engines: it repeats a run with more of it kept.
+"""
 
 from dumbbell.explain.chain import explain as explain
 from dumbbell.explain.explanation import Explanation as Explanation

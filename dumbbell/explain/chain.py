@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dumbbell.console.words import many
 from dumbbell.explain.cost import costs
 from dumbbell.explain.dropped import drop_causes
 from dumbbell.explain.explanation import Explanation, Link, Step, What
@@ -16,7 +17,7 @@ from dumbbell.explain.packets import Packet
 from dumbbell.explain.reaction import lowest_after, reactions
 from dumbbell.explain.reduced import reduced_causes
 from dumbbell.explain.repair import repairs
-from dumbbell.explain.words import many, moment, span
+from dumbbell.explain.words import moment, span
 
 #: Places and reasons of drops that are told.
 _PLACES = 3
@@ -149,7 +150,7 @@ def _reduction(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     lowest = lowest_after(seen, incident, after)
     sentence = (
         f"{seen.flow} reduced its window at {moment(after['time_ns'])} without a loss: from"
-        f" {before['cwnd_packets']} to {lowest['cwnd_packets']} packets."
+        f" {before['cwnd_packets']} to {many(lowest['cwnd_packets'], 'packet')}."
     )
     first = Link(Step.INCIDENT, What.REDUCTION, after["time_ns"], sentence, state=after["state"])
     return [

@@ -7,11 +7,12 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.console.words import many
 from dumbbell.explain.explanation import Link, Step, What
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
 from dumbbell.explain.queue_state import QueueState, queue_state
-from dumbbell.explain.words import many, moment, rate, share, size, span
+from dumbbell.explain.words import moment, rate, share, size, span
 
 #: Time before a drop in which arrivals and new flows count, in RTTs and at least.
 _RECENT_RTTS, _RECENT_NS = 10, 500_000_000

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dumbbell.console.words import many
 from dumbbell.explain.dropped import drop_causes, rate_changes
 from dumbbell.explain.explanation import Link, Step, What
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet, Passage
 from dumbbell.explain.queue_state import queue_state
-from dumbbell.explain.words import many, moment, share, span
+from dumbbell.explain.words import moment, share, span
 
 
 def late_causes(seen: Observed, again: Packet) -> list[Link]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from dumbbell.console.words import many
 from dumbbell.explain.explanation import Link, Number, Step, What
 from dumbbell.explain.incident import Incident
 from dumbbell.explain.observed import Observed
-from dumbbell.explain.words import many, moment, rate, size, span
+from dumbbell.explain.words import moment, rate, size, span
 
 
 def limit_links(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dumbbell.console.words import many
 from dumbbell.explain.explanation import Link, Step, What
 from dumbbell.explain.incident import Incident
 from dumbbell.explain.late import original
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
-from dumbbell.explain.words import many, moment, span
+from dumbbell.explain.words import moment, span
 
 #: Time between an ACK and a retransmission that it triggers, at most.
 _AT_ONCE_NS = 50_000

@@ -9,9 +9,10 @@ from typing import Any
 import polars as pl
 
 from dumbbell.catalogue import disciplines
+from dumbbell.console.words import many
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
-from dumbbell.explain.words import many, share, size, span
+from dumbbell.explain.words import share, size, span
 
 
 @dataclass(frozen=True, slots=True)

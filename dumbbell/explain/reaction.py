@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dumbbell.console.words import many
 from dumbbell.explain.explanation import Link, Number, Step, What
 from dumbbell.explain.incident import Incident
 from dumbbell.explain.observed import Observed, Row
@@ -20,7 +21,7 @@ def reactions(seen: Observed, incident: Incident) -> list[Link]:
     links = [_reduction(seen, incident, *pair) for pair in incident.reduced[:_TOLD]]
     if not incident.reduced:
         row = seen.after(incident.start_ns)
-        window = f", its window stayed {row['cwnd_packets']} packets" if row else ""
+        window = f", its window stayed {many(row['cwnd_packets'], 'packet')}" if row else ""
         known = bool(seen.samples)
         links.append(
             Link(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dumbbell.console.words import many
 from dumbbell.explain.dropped import filling, managed_link, shares
 from dumbbell.explain.explanation import Link, Step, What
 from dumbbell.explain.incident import Incident
 from dumbbell.explain.observed import Observed, Row
 from dumbbell.explain.packets import Packet
 from dumbbell.explain.queue_state import queue_state
-from dumbbell.explain.words import many, moment, span
+from dumbbell.explain.words import moment, span
 
 #: RTTs before a reduction in which a mark counts as its cause.
 _RTTS = 3

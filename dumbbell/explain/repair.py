@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+from dumbbell.console.words import many
 from dumbbell.explain.explanation import Link, Number, Step, What
 from dumbbell.explain.incident import Incident
 from dumbbell.explain.late import original
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
-from dumbbell.explain.words import many, moment, span
+from dumbbell.explain.words import moment, span
 
 _NAMES = {
     "fast": "fast",

@@ -40,8 +40,3 @@ def size(count: int) -> str:
         if count >= 10 * one:
             return f"{_digits(count / one, 4)} {unit}"
     return f"{count} bytes"
-
-
-def many(count: int, one: str, several: str = "") -> str:
-    """Count with its noun: `1 packet`, `3 packets`."""
-    return f"{count} {one if count == 1 else several or one + 's'}"

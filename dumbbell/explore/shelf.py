@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.codes import Code
 from dumbbell.errors import StoreError
 from dumbbell.results import LazyResults, Results
 from dumbbell.store import Store
@@ -104,11 +106,13 @@ class Shelf:
         self._store: Store | None = None
         self._made: dict[str, StoredExperiment] = {}
         self.refresh(at_once=True)
-        if self._store is None:
-            raise StoreError(self.banner[0])
 
     def refresh(self, *, at_once: bool = False) -> None:
-        """Reads the store again if its files have changed. What was read last stays on errors."""
+        """Reads the store again if its files have changed. What was read last stays on errors.
+
+        Raises:
+            StoreError: The store cannot be read, and never was.
+        """
         with self._lock:
             if not at_once and time.monotonic() - self._looked < _PAUSE_S:
                 return
@@ -118,17 +122,21 @@ class Shelf:
                 return
             self._print = found
             self.stamp += 1
-            last = " The last picture is shown." if self._store is not None else ""
             try:
-                if not self.place.is_dir():
-                    raise StoreError(f"{self.place}: the store is gone.{last}")
+                if self._store is not None and not self.place.is_dir():
+                    raise StoreError(f"{self.place}: the store is gone")
                 store = Store(self.place, write=False, partial=True)
                 records = {one.id: one for one in reversed(store.experiments())}
                 if not records:
-                    raise StoreError(f"{self.place}: no experiment was run here.{last}")
+                    raise StoreError(
+                        f"{self.place}: no experiment was run here; "
+                        f"`dumbbell run FILE --store {shlex.quote(str(self.place))}` runs one",
+                        code=Code.NO_EXPERIMENT,
+                    )
             except StoreError as error:
-                text = str(error)
-                self.banner = [text if text.endswith(".") else f"{text}.{last}"]
+                if self._store is None:
+                    raise
+                self.banner = [f"{error}. The last picture is shown."]
                 return
             self._store, self._records, self._made = store, records, {}
             self.banner = store.sentences([])

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from dumbbell.console.words import many
 from dumbbell.figures.factor import series_name, words
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import Series, algorithms_of, series_of
@@ -186,5 +187,5 @@ def _description(rows: list[dict[str, Any]], levels: list[str]) -> str:
         panel = series_name(level)
         sizes = [row["window"] for row in rows if row["panel"] == panel and "window" in row]
         losses = sum("loss" in row for row in rows if row["panel"] == panel)
-        parts.append(f"{panel} up to {max(sizes)} packets with losses at {losses} moments")
+        parts.append(f"{panel} up to {max(sizes)} packets with losses at {many(losses, 'moment')}")
     return f"Congestion window over time: {'; '.join(parts)}."

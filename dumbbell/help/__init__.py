@@ -1,4 +1,5 @@
-"""Pages about errors, by code: `dumbbell help CODE`, docs/errors.md."""
+"""Pages about errors, by code: `dumbbell help CODE`, docs/errors.md. Each has a cause, an example,
+and a correction. `topics` finds a word in catalogue, schema and metrics."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ GROUP = Group(
         Page(
             Code.ANIMATION,
             "an animation cannot be drawn",
-            "It has too many packets or frames, a place lacks for a node, or the browser failed.",
+            "It has too many packets or frames, a node has no position, or the browser failed.",
             "Choose a shorter stretch with `--from` and `--to`.",
             Call(
                 "dumbbell animate example.yaml --positions p.json",
@@ -80,8 +80,8 @@ GROUP = Group(
         Page(
             Code.NOT_KEPT,
             "nothing of this kind is kept",
-            "Events of packets, windows or queues of the run were not kept, and it cannot be made "
-            "again.",
+            "Events of packets, windows or queues of the run were not kept, and the run "
+            "cannot be repeated.",
             "Add to `sampling` what the message names, and run again.",
             Call("dumbbell animate store", "add `sampling: {hops: {to: 10 s}}`", staged=True),
             "experiment-file.md#sampling",
@@ -90,7 +90,7 @@ GROUP = Group(
             Code.EXPLAIN,
             "nothing to explain",
             "The flow is no TCP, never began, or nothing happened to it near this moment.",
-            "Take a moment and a flow of the message.",
+            "Use a time and a flow that the message lists.",
             Call(
                 "dumbbell explain calls --flow call --at 1s",
                 "dumbbell explain store --flow flow1 --at 1s",

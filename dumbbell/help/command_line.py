@@ -13,7 +13,8 @@ GROUP = Group(
             "value of an option",
             "An option got a value that it does not take, or an option is missing that the verb "
             "needs.",
-            "Take a value as in the message. `dumbbell VERB --help` lists the options of a verb.",
+            "Use a value that the message lists. `dumbbell VERB --help` lists the options of "
+            "a verb.",
             Call("dumbbell figure sawtooth store", "dumbbell figure sawtooth store -o figure.svg"),
             "command-line.md",
         ),
@@ -31,9 +32,10 @@ GROUP = Group(
         Page(
             Code.SET_FIELD,
             "--set names neither a factor nor a field",
-            "The name on the left of `--set` is no factor of the file and no path of a field in "
-            "it.",
-            "Write the path of the field as in messages: sections, points, and numbers from 0.",
+            "The name on the left of `--set` is neither a factor of the file nor the path of "
+            "a field in it.",
+            "Write the path of the field as messages show it: sections, points, and "
+            "positions in lists from 0.",
             Call(
                 "dumbbell run example.yaml --set flow[0].tcp=reno",
                 "dumbbell run example.yaml --set flows[0].tcp=reno",
@@ -43,9 +45,8 @@ GROUP = Group(
         Page(
             Code.SET_LEVEL,
             "no such level of a tied factor",
-            "Factors in `zip` and `points` change together. `--set` chooses one of their levels, "
-            "and "
-            "cannot add another.",
+            "Factors in `zip` and `points` change together. `--set` chooses one of their "
+            "rows, and cannot add another.",
             "Choose a level that the file lists, or add the combination to the file.",
             Call(
                 "dumbbell run tied.yaml --set rate=5Mbit/s",
@@ -82,11 +83,9 @@ GROUP = Group(
         Page(
             Code.MOMENT,
             "a time outside the run",
-            "An option names a moment before the begin or after the end of what is looked at, or "
-            "its "
-            "end is not later than its begin.",
-            "Choose a moment of the run. Its duration stands in the message or in the experiment "
-            "file.",
+            "A time that an option names is outside the run, trace or capture, or an end is not "
+            "later than its beginning.",
+            "Choose a time within it. The message or the experiment file has its duration.",
             Call("dumbbell show store --at 1h", "dumbbell show store --at 1s"),
             "command-line.md",
         ),
@@ -104,8 +103,8 @@ GROUP = Group(
         Page(
             Code.OVERWRITE,
             "a file would be lost",
-            "The output would replace a file that is read, or one that was there before.",
-            "Choose another name for the output, or allow it where the verb has `--force`.",
+            "The output would replace a file that is read, or one that exists already.",
+            "Choose another name for the output, or use `--force` if the verb has it.",
             Call(
                 "dumbbell init example.yaml --template dumbbell",
                 "dumbbell init other.yaml --template dumbbell",
@@ -115,9 +114,8 @@ GROUP = Group(
         Page(
             Code.NO_ANSWER,
             "a question without an answer",
-            "The program asks before a long sweep and in `dumbbell init`. Standard input is no "
-            "terminal, "
-            "the answer was no, or it was not understood.",
+            "The program asks before a long sweep and in `dumbbell init`. Standard input is "
+            "no terminal, or the answer was no or was not understood.",
             "Answer at a terminal, or use the option: `--yes` for sweeps, `--template` for `init`.",
             Call("dumbbell init new.yaml", "dumbbell init new.yaml --template dumbbell"),
             "command-line.md",
@@ -125,8 +123,8 @@ GROUP = Group(
         Page(
             Code.UNWRITABLE,
             "output cannot be written",
-            "A file, a folder or standard output takes nothing: no rights, no such folder, a full "
-            "disk.",
+            "A file, a folder or standard output cannot be written: no rights, no such "
+            "folder, a full disk.",
             "Choose a place where you may write; `df` shows whether the disk is full.",
             Call(
                 "dumbbell run example.yaml --json example.yaml/tables.json",
@@ -137,7 +135,7 @@ GROUP = Group(
         Page(
             Code.NOT_INSTALLED,
             "a package or program is missing",
-            "What was asked for needs another package or program, which is not installed here.",
+            "The command needs a package or a program that is not installed.",
             "Install it; the message has the command.",
             Call(
                 'dumbbell query store "select 1"',
@@ -169,10 +167,9 @@ GROUP = Group(
         Page(
             Code.SELECTION,
             "nothing has this name",
-            "An option chooses a cell, a flow, a connection or a table that is not there, or "
-            "leaves "
-            "several.",
-            "Choose one of those in the message.",
+            "An option names a cell, a flow, a connection or a table that does not exist, or "
+            "fits several.",
+            "Use a name that the message lists.",
             Call(
                 "dumbbell explain store --flow flow9 --at 1s",
                 "dumbbell explain store --flow flow1 --at 1s",
@@ -182,8 +179,8 @@ GROUP = Group(
         Page(
             Code.USAGE,
             "no such verb or option",
-            "A verb or an option is misspelt, is not one of this verb, or lacks its value; or the "
-            "verb needs another word.",
+            "A verb or an option is misspelt, does not belong to this verb, or lacks its "
+            "value; or an argument is missing.",
             "`dumbbell --help` lists the verbs, `dumbbell VERB --help` the options of one.",
             Call("dumbbell run example.yaml --repeat 3", "dumbbell run example.yaml --repeats 3"),
             "command-line.md",

@@ -13,9 +13,9 @@ GROUP = Group(
     (
         Page(
             Code.ENGINE,
-            "an engine meets an error of the system",
-            "A folder of the engine cannot be written, or a process of it cannot begin.",
-            "The message has the file and the reason of the system.",
+            "an error of the operating system",
+            "A folder of the engine cannot be written, or one of its processes cannot start.",
+            "The message has the file and the reason that the system gives.",
             Call(
                 "dumbbell kernel build",
                 "XDG_CACHE_HOME=~/kernels dumbbell kernel build",
@@ -27,7 +27,7 @@ GROUP = Group(
             Code.UNKNOWN_ENGINE,
             "no such engine",
             "`--engine` takes `sim`, `linux`, `linux:NAME` and `netns`.",
-            "Take one of them.",
+            "Use one of them.",
             Call(
                 "dumbbell run example.yaml --engine ns3", "dumbbell run example.yaml --engine sim"
             ),
@@ -85,8 +85,8 @@ GROUP = Group(
         Page(
             Code.HOST_KERNEL,
             "the host's kernel lacks something",
-            "The engine netns uses the kernel of this machine, and it was built without what is "
-            "needed.",
+            "The engine netns uses the kernel of this machine, which was built without a "
+            "feature that the run needs.",
             "Use the engine linux, which brings its own kernel.",
             Call(
                 "dumbbell run example.yaml --engine netns",
@@ -98,7 +98,7 @@ GROUP = Group(
         Page(
             Code.CLUSTER,
             "a cluster",
-            "No scheduler answers at the address, workers died, or its name is unknown.",
+            "No scheduler answers at the address, workers died, or the address is not known.",
             "Check the address and the logs of the workers.",
             Call(
                 "dumbbell run example.yaml --cluster dusk://h:1",
@@ -122,9 +122,9 @@ GROUP = Group(
         Page(
             Code.RUN_FAILED,
             "runs failed",
-            "One run or several ended with an error. The others are kept.",
-            "The message has the first error, with a code of its own. Give the command again to "
-            "execute what is missing.",
+            "One or more runs ended with an error. The others are kept.",
+            "The message has the first error, with a code of its own. Run the command again "
+            "to execute the missing runs.",
             Call("dumbbell run example.yaml", "dumbbell run example.yaml", staged=True),
             "reliability.md",
         ),
@@ -142,9 +142,9 @@ GROUP = Group(
         Page(
             Code.ENGINE_LACKS,
             "the engine cannot do this",
-            "The experiment is right, and this engine or kernel has no such option, discipline or "
-            "clock.",
-            "Take another engine or kernel; the message says what lacks.",
+            "The experiment is valid, but this engine or kernel has no such option, "
+            "discipline or clock.",
+            "Use another engine or kernel; the message says what is missing.",
             Call(
                 "dumbbell run program.yaml",
                 "dumbbell run program.yaml --engine linux",
@@ -158,9 +158,8 @@ GROUP = Group(
         Page(
             Code.BUDGET,
             "a run above a limit",
-            "Before a run its events, rows and memory are estimated; one of them is above its "
-            "limit. "
-            "Often a rate or a duration is a thousand times what was meant.",
+            "Events, rows and memory of a run are estimated before it; one of them is above "
+            "its limit. Often a rate or a duration is a thousand times what was meant.",
             "Make the run shorter or slower, or allow it with `--allow`.",
             Call(
                 "dumbbell run large.yaml",

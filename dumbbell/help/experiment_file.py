@@ -13,8 +13,8 @@ GROUP = Group(
         Page(
             Code.EXPERIMENT,
             "a value that does not fit the experiment",
-            "The value is well formed, and this experiment cannot have it.",
-            "The message says what is allowed there.",
+            "The value is well formed, but this experiment cannot have it.",
+            "Use a value that the message allows.",
             Sections("duration: 200000 min", "duration: 200 s"),
             _FILE,
         ),
@@ -50,17 +50,16 @@ GROUP = Group(
         Page(
             Code.UNKNOWN_FIELD,
             "unknown field",
-            "No field has this name at this place: a slip of the pen, or the field belongs "
-            "elsewhere.",
-            "Take the name that the message suggests, or one that it lists.",
+            "No field has this name at this place: it is misspelt, or it belongs elsewhere.",
+            "Use the name that the message suggests, or one that it lists.",
             Sections("durations: 2 s", "duration: 2 s"),
             _FILE,
         ),
         Page(
             Code.MISSING_FIELD,
             "a field is missing",
-            "A field without a default is not there.",
-            "Write the field that the message names.",
+            "A field that has no default is missing.",
+            "Add the field that the message names.",
             Sections(
                 "flows:\n  - {from: s1, tcp: cubic}", "flows:\n  - {from: s1, to: d1, tcp: cubic}"
             ),
@@ -69,8 +68,8 @@ GROUP = Group(
         Page(
             Code.FIELD_KIND,
             "another kind of value is needed",
-            "A field takes a list, a mapping, a number, text or true and false, and has another "
-            "of these.",
+            "The field takes a list, a mapping, a number, text, or true and false, but has "
+            "another of these.",
             "Write the kind that the message names: `[a, b]` is a list, `{a: b}` a mapping.",
             Sections(
                 "flows: {from: s1, to: d1, tcp: cubic}", "flows: [{from: s1, to: d1, tcp: cubic}]"
@@ -80,8 +79,9 @@ GROUP = Group(
         Page(
             Code.ONE_OF,
             "fields that exclude each other",
-            "Two fields say the same thing in different ways, or none of several is there.",
-            "Keep one of those in the message.",
+            "Two fields say the same thing in different ways, or none of several "
+            "alternatives is there.",
+            "Keep one of the fields that the message lists.",
             Sections(
                 "flows:\n  - {from: s1, to: d1, tcp: cubic, udp: {rate: 1 Mbit/s}}",
                 "flows:\n  - {from: s1, to: d1, tcp: cubic}\n  - {from: s2, to: d2, udp: {rate: 1 "
@@ -103,9 +103,8 @@ GROUP = Group(
         Page(
             Code.REFERENCE,
             "a reference to no factor",
-            "`$name` or `${name}` stands for the level of a factor, and there is no factor of "
-            "this name, "
-            "or the section is the same in all cells.",
+            "`$name` or `${name}` stands for the level of a factor, but no factor has this "
+            "name, or the section must be the same in all cells.",
             "Name a factor of the section `factors`.",
             Sections(
                 "flows:\n  - {from: s1, to: d1, tcp: $c}\nfactors: {cc: [cubic, bbr]}",
@@ -151,9 +150,8 @@ GROUP = Group(
         Page(
             Code.SAMPLING,
             "sampling",
-            "The section `sampling` asks for something that this run cannot keep, or an option "
-            "asks for "
-            "what `sampling` does not keep.",
+            "The section `sampling` asks for something that this run cannot keep, or an "
+            "option needs something that `sampling` does not keep.",
             "Follow the message: captures need `taps`, traces need `hops`.",
             Sections(
                 "sampling: {capture: true}",
@@ -164,7 +162,7 @@ GROUP = Group(
         Page(
             Code.EXPECT,
             "an expectation that cannot be checked",
-            "It has no bound, no value can satisfy it, or nothing is measured there.",
+            "The expectation has no bound, no value can satisfy it, or nothing is measured there.",
             "Give `above` or `below`, within what the metric can be; `docs/metrics.md` has the "
             "bounds.",
             Sections(
@@ -176,7 +174,7 @@ GROUP = Group(
         Page(
             Code.SEARCH,
             "search",
-            "The section `search` lacks a goal or a space, or its space is not one.",
+            "The section `search` lacks a goal or a space, or its space is not valid.",
             "Give a space and `minimise`, `maximise` or `attack`.",
             Call("dumbbell search example.yaml", "add a section search to the file"),
             "search.md",
@@ -184,8 +182,8 @@ GROUP = Group(
         Page(
             Code.NOTHING_EXPECTED,
             "nothing is expected",
-            "`dumbbell check` compares with the section `expect` or with a baseline, and has "
-            "neither.",
+            "`dumbbell check` compares with the section `expect` or with a baseline; neither "
+            "is there.",
             "Write `expect` into the file, or name a `--baseline`.",
             Call(
                 "dumbbell check example.yaml",

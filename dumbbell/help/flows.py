@@ -12,7 +12,7 @@ GROUP = Group(
     (
         Page(
             Code.FLOW,
-            "a flow that cannot be",
+            "an impossible flow",
             "Its ends, times or sizes contradict each other or the run.",
             "Change the field that the message names.",
             Sections(
@@ -32,7 +32,7 @@ GROUP = Group(
         Page(
             Code.FLOW_TAKEN,
             "two flows with one name",
-            "Results are told apart by the names of flows.",
+            "Results identify flows by their names.",
             "Give each another name; with `count`, write `{i}` in it.",
             Sections(
                 "flows:\n  - {name: f, from: s1, to: d1, tcp: cubic}\n"
@@ -45,7 +45,8 @@ GROUP = Group(
         Page(
             Code.SUBFLOWS,
             "subflows of Multipath TCP",
-            "A subflow names no link of its host, two are alike, or there are more than paths.",
+            "A subflow names no link of its host, two subflows are the same, or there are "
+            "more than paths.",
             "Name links or neighbours of the ends, or leave `subflows` out.",
             Sections(
                 "flows: [{from: s1, to: d1, mptcp: {congestion_control: cubic, subflows: 3}}]",
@@ -56,8 +57,8 @@ GROUP = Group(
         Page(
             Code.PAGE,
             "pages",
-            "An object of a page has a name twice, or needs one that is not there.",
-            "Look at the object that the message names.",
+            "An object of a page is there twice, or needs one that does not exist.",
+            "Change the object that the message names.",
             Sections(
                 "pages:\n  - {name: page, client: d1, server: s1, protocol: http/2, connections: "
                 "6,\n"
@@ -81,8 +82,8 @@ GROUP = Group(
         Page(
             Code.HOST,
             "an option of a host",
-            "A sysctl or the MTU of a host has a value that Linux would not take.",
-            "Take a value within the range of the message.",
+            "A sysctl or the MTU of a host has a value that Linux does not accept.",
+            "Use a value within the range that the message gives.",
             Sections("hosts: {defaults: {mtu: 20 bytes}}", "hosts: {defaults: {mtu: 1500 bytes}}"),
             "experiment-file.md#tcp-options",
         ),

@@ -23,10 +23,10 @@ NETWORK = Group(
     (
         Page(
             Code.NETWORK,
-            "a network that cannot be",
-            "A node, link, route or tap contradicts the rest of the network, or the physics of a "
-            "link.",
-            "Look at the field that the message names.",
+            "an impossible network",
+            "A node, link, route or tap contradicts the rest of the network, or what a link "
+            "can do.",
+            "Change the field that the message names.",
             Sections(
                 "taps: [{at: r1, link: s2-r2}]",
                 "taps: [{at: r1, link: s2-r1}]",
@@ -37,7 +37,7 @@ NETWORK = Group(
             Code.NO_NODE,
             "no such node, host or link",
             "A flow, link, route or tap names something that the network does not have.",
-            "Take a name of the message. Templates name their hosts s1, s2, … and d1, d2, …",
+            "Use a name that the message lists. Templates name their hosts s1, s2, … and d1, d2, …",
             Sections(
                 "flows: [{from: s1, to: d3, tcp: cubic}]",
                 "flows: [{from: s1, to: d2, tcp: cubic}]",
@@ -47,8 +47,7 @@ NETWORK = Group(
         Page(
             Code.NO_PATH,
             "no path",
-            "No chain of links leads from one end of a flow to the other, or a route goes in a "
-            "circle.",
+            "No chain of links leads from one end of a flow to the other, or routes make a loop.",
             "Add the missing link, or correct the route.",
             Sections("hosts: {lonely: {}}", "hosts: {s1: {}}"),
             "experiment-file.md#routes",
@@ -56,7 +55,7 @@ NETWORK = Group(
         Page(
             Code.NAME_TAKEN,
             "a name is taken",
-            "Two nodes or links have one name.",
+            "Two nodes or two links have the same name.",
             "Give one of them another `name`.",
             Sections(
                 f"{_LINE}[{_ONE}, {_ONE}]",
@@ -68,7 +67,8 @@ NETWORK = Group(
             Code.RATES_FILE,
             "a file of rates or of a trace",
             "The file cannot be read, or a line of it is no rate or time.",
-            "Check the name, which counts from the folder of the experiment, and the line named.",
+            "Check the name, which is relative to the folder of the experiment, and the line "
+            "that the message names.",
             Sections(
                 f"{_LINE}[{_TRACED}]",
                 f"{_LINE}[{_ONE}]",
@@ -98,7 +98,7 @@ NETWORK = Group(
         Page(
             Code.ACCESS,
             "an access link with rates of its own",
-            "`access` sets the rates of both directions; the link sets one, too.",
+            "`access` sets the rates of both directions, and the link sets one as well.",
             "Write the rates into `access`: `{type: docsis, down: 100 Mbit/s, up: 20 Mbit/s}`.",
             Sections(
                 f"{_LINE}[{{between: [a, b], access: docsis, rate: 10 Mbit/s, delay: 5 ms}}]",
@@ -128,9 +128,9 @@ QUEUES = Group(
     (
         Page(
             Code.QUEUE,
-            "a queue that cannot be",
-            "Parameters of a queue discipline contradict each other, or leave the range that "
-            "Linux takes.",
+            "an impossible queue",
+            "Parameters of a queue discipline contradict each other, or are outside the "
+            "range that Linux accepts.",
             "Change the parameter that the message names.",
             Sections(
                 _template("queue: {red: {limit: 400 KB, min: 40 KB, max: 10 KB}}"),

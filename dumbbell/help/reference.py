@@ -8,14 +8,17 @@ from dumbbell.help import GROUPS, Page, Sections
 
 _HEAD = """# Errors
 
-Every message about a mistake ends with a code in brackets. `dumbbell help CODE` prints what
-stands here about it, `dumbbell help` lists the codes. `python -m tests.write_errors_page` writes
-this page, and a test runs each example. In Python an error has its code as `error.code`.
+Every message about a mistake ends with a code in brackets. `dumbbell help CODE` prints the entry
+of this page, `dumbbell help` lists the codes. In Python an error has its code as `error.code`.
 
-Examples of experiment files show the sections that differ from
+An entry has the cause, an example that is refused, what to do, and the corrected example.
+`python -m tests.write_errors_page` writes this page, and a test runs each example. Examples of
+experiment files show the sections that differ from
 
 ```yaml
 {base}```
+
+Groups: {groups}.
 """
 
 
@@ -50,7 +53,10 @@ def markdown() -> str:
     """The whole page."""
     from dumbbell.help.page import BASE
 
-    parts = [_HEAD.format(base="\n".join(BASE.values()) + "\n")]
+    groups = ", ".join(
+        f"[{one.title}](#{one.title.lower().replace(' ', '-').replace(',', '')})" for one in GROUPS
+    )
+    parts = [_HEAD.format(base="\n".join(BASE.values()) + "\n", groups=groups)]
     for group in GROUPS:
         parts.append(f"## {group.title}\n")
         for page in group.pages:

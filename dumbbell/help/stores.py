@@ -26,7 +26,7 @@ GROUP = Group(
         Page(
             Code.NOT_STORE,
             "not a store",
-            "The folder or file is none of Dumbbell's stores.",
+            "The folder or file is not a store of Dumbbell.",
             "Name the folder that `dumbbell run --store` wrote, by default `store`.",
             Call("dumbbell store ls example.yaml", "dumbbell store ls store"),
             _STORE,
@@ -81,7 +81,7 @@ GROUP = Group(
             Code.STORE_ACCESS,
             "the system refuses the store",
             "The store cannot be opened or written: no rights, a full disk, a file in its place.",
-            "The message has the reason of the system. Finished runs are kept.",
+            "The message has the reason that the system gives. Finished runs are kept.",
             Call(
                 "dumbbell run example.yaml --store example.yaml",
                 "dumbbell run example.yaml --store store",

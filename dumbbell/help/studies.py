@@ -11,8 +11,7 @@ GROUP = Group(
         Page(
             Code.STUDY,
             "a study",
-            "`study.yaml` says something that cannot be: a quantity, a reference or a part is "
-            "missing.",
+            "`study.yaml` is not valid: a quantity, a reference or a part is missing.",
             "Look at the line and the field of the message.",
             Call(
                 "dumbbell study run bad --store s",
@@ -32,8 +31,8 @@ GROUP = Group(
         Page(
             Code.CLAIMS,
             "claims were changed after the runs",
-            "A store refuses a study whose claims are not those from before its first run.",
-            "Run it into a new store; a verdict tells which claims were changed.",
+            "A store refuses a study whose claims were changed after its first run.",
+            "Run it into a new store; the verdicts say which claims were changed.",
             Call(
                 "dumbbell study run mine --store store",
                 "dumbbell study run mine --store new",
@@ -44,7 +43,8 @@ GROUP = Group(
         Page(
             Code.BASELINE,
             "a baseline",
-            "The file of the baseline is missing, is none, or belongs to another experiment.",
+            "The file of the baseline is missing, is not a baseline, or belongs to another "
+            "experiment.",
             "Write a new one: `--baseline FILE --update`.",
             Call(
                 "dumbbell check example.yaml --baseline none.json",
@@ -55,8 +55,9 @@ GROUP = Group(
         Page(
             Code.CONTRAST,
             "levels to contrast",
-            "Two levels of one factor are compared; one of them, or the factor, is not there.",
-            "Take names of the message.",
+            "Two levels of one factor are compared; the factor or one of the levels does not "
+            "exist.",
+            "Use names that the message lists.",
             Call(
                 "dumbbell contrast store --factor cc",
                 "dumbbell contrast store --factor cc --levels cubic,bbr",

@@ -13,7 +13,7 @@ GROUP = Group(
         Page(
             Code.QUANTITY,
             "not a quantity",
-            "A quantity is a number and a unit: `10 Mbit/s`. This text is none.",
+            "A quantity is a number and a unit: `10 Mbit/s`. This text is not.",
             "Write a number with a point for decimals, then a unit.",
             Sections("duration: a while", "duration: 2 s"),
             _UNITS,
@@ -31,7 +31,7 @@ GROUP = Group(
             "unknown unit",
             "The unit is spelled otherwise, or measures something else. Rates are bits per second: "
             "`MB/s` is not accepted.",
-            "Take a unit that the message lists.",
+            "Use a unit that the message lists.",
             Sections("duration: 2 seconds", "duration: 2 s"),
             _UNITS,
         ),
@@ -39,7 +39,7 @@ GROUP = Group(
             Code.OUT_OF_RANGE,
             "out of range",
             "The value is negative, zero, too large, or no whole number of its base unit.",
-            "Take a value within the range of the message.",
+            "Use a value within the range that the message gives.",
             Sections("duration: 0 s", "duration: 2 s"),
             _UNITS,
         ),
@@ -47,7 +47,7 @@ GROUP = Group(
             Code.UNKNOWN_NAME,
             "unknown name",
             "No congestion control, queue discipline, metric or the like has this name.",
-            "Take the name that the message suggests. `docs/catalogue.md` lists all of them.",
+            "Use the name that the message suggests. `docs/catalogue.md` lists all names.",
             Sections(
                 "flows:\n  - {from: s1, to: d1, tcp: cubci}",
                 "flows:\n  - {from: s1, to: d1, tcp: cubic}",

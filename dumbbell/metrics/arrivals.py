@@ -11,7 +11,7 @@ from dumbbell.limits.flows import least_transfer
 from dumbbell.metrics.definition import Metric, Tables, keys
 from dumbbell.scenario import read_scenario
 
-_WINDOW = "each flow that is finished by the end of the run; those under way then are left out"
+_WINDOW = "each flow that finishes before the end of the run; others are left out"
 
 
 def processes(tables: Tables) -> list[str]:
@@ -104,10 +104,11 @@ SLOWDOWN = Metric(
     name="fct_slowdown",
     label="Slowdown of flows",
     unit="",
-    formula="mean of (end_ns − start_ns) / (base RTT + transfer_bytes · 8 · 1514 / 1448 / rate); "
-    "base RTT of the shortest of their paths, the highest rate that the path ever has, less what a "
-    "token bucket lets through at once; of a packet-delivery trace its densest stretch; 1514 and "
-    "1448: of full frames and their payload, as the hosts' MTU and timestamps make them",
+    formula="mean of (end_ns − start_ns) / (base RTT + transfer_bytes · 8 · 1514 / 1448 / rate). "
+    "Base RTT: of the shortest path of the flow. Rate: the highest that this path ever has; of a "
+    "packet-delivery trace the densest stretch. The bytes that a token bucket lets through at once "
+    "take no time. 1514 and 1448: full frame and its payload, as the hosts' MTU and timestamps "
+    "make them",
     place=MEAN.place,
     window=_WINDOW,
     source="flow completion time over that in an empty network: Alizadeh et al., pFabric, SIGCOMM "

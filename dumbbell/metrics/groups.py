@@ -62,7 +62,7 @@ COMPLETION = Metric(
     formula="(latest end_ns − earliest start_ns) / 10⁹ over the TCP flows of the group",
     place="the sender",
     window=_WINDOW,
-    source="what a person waits for who has asked for all of them",
+    source="the wait of a person who has asked for all of them",
     computed=lambda tables: _of_group(tables, _SPAN_S, needs_all=True),
     of=("group",),
 )

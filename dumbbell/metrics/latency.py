@@ -201,9 +201,9 @@ def _voice(judge: Callable[[list[float], int], float]) -> Measurement:
 
 
 _VOICE_RULE = (
-    "packets that come later than they are played are lost; the playout delay is the one of "
-    "best R among those that wait for 50 to 100 % of the packets, and 20 ms pass until a packet "
-    "is full"
+    "packets that arrive after their playout count as lost. The playout delay is the one with the "
+    "best R, among the delays for which 50 to 100 % of the packets are in time. The delay includes "
+    "20 ms that fill a packet"
 )
 VOICE_R = Metric(
     name="voice_r",

@@ -195,11 +195,11 @@ UTILISATION = Metric(
     name="utilisation",
     label="Utilisation of a pipe",
     unit="share",
-    formula="bits of frames that left the pipe / what its shaper could let through (its rate over "
-    "time, changes included; a trace's opportunities), between the first and the last sample of "
-    "the queue in the time of load. NaN without samples of queues or a shaper, where frames take "
-    "less on the wire than they are long, and where more than 5 % of what the window can carry may "
-    "have been under way when it began (a frame, a burst, packets in a delay that shrinks)",
+    formula="bits of frames that left the pipe / bits that its shaper could let through (its rate "
+    "over time, changes included; a trace's opportunities). Both count from the first to the last "
+    "sample of the queue in the time of load. NaN without samples of queues, without a shaper, if "
+    "frames are shorter on the wire than their length, and if packets under way at the beginning "
+    "(a frame, a burst, packets in a delay that shrinks) may be more than 5 % of the window's bits",
     place="each direction of each link",
     window=WORDS,
     source="RFC 5136 §2.3.4 (IP-layer link utilization), with frames",
@@ -212,9 +212,9 @@ QUEUE_DELAY = Metric(
     name="queue_delay_p95_ms",
     label="95th percentile of the queueing delay",
     unit="ms",
-    formula="95th percentile over the samples of the queue in the time of load; a sample is the "
-    "mean time in the queue of the packets that left since the sample before, or, where that is "
-    "not known, the queued bytes over the rate. NaN without samples of queues",
+    formula="95th percentile over the samples of the queue in the time of load. A sample is the "
+    "mean time in the queue of the packets that left since the previous sample; if that is not "
+    "known, queued bytes / rate. NaN without samples of queues",
     place="each direction of each link",
     window=WORDS,
     source="RFC 5481 §3 (a quantile of delay), at one queue",

@@ -38,7 +38,7 @@ FLOW_LOSS = Metric(
     unit="",
     formula="dropped_packets / sent_packets; both directions and "
     "duplicates made on the path are in the numerator, so it may exceed 1",
-    place="all pipes on the flow's way",
+    place="all pipes on the flow's path",
     window="the whole run",
     source="study 3: (sent − received) / sent; RFC 7680",
     computed=per_flow(ratio(known("dropped_packets"), known("sent_packets")), (*TCP, "udp")),

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dumbbell.metrics import SUBJECTS, Metric
 
-_HEAD = """# What is measured, and how
+_HEAD = """# Metrics
 
-Every number of a table, figure or report is one of these, computed from the stored result tables
-alone (`dumbbell.metrics`), in the same way for every engine. Columns named below are those of the
-table `flows` unless said otherwise. Integer columns say -1, float columns NaN, for "not known";
-a metric that does not apply to a flow (the RTT of UDP) is NaN and is left out of means.
+Every number of a table, figure or report is one of these metrics. A metric is computed from the
+stored [result tables](tables.md) alone (`dumbbell.metrics`), in the same way for every engine. Its
+name is used in `expect`, `repeats`, `search`, `dumbbell figure` and `METRICS["name"]`.
+
+- Columns in formulas are those of the table `flows`, unless another table is named in brackets.
+- -1 in an integer column and NaN in a float column mean "not known".
+- A metric that does not apply to a flow (the RTT of UDP) is NaN and is left out of means.
+- *Place* is where the number is measured, *window of time* when.
+
+By subject:
+
+SUBJECTS
 
 This page is written from the definitions in `dumbbell/metrics`; a test compares the two.
 
 ## Three rates that are easily confused
+
 | | bytes counted | where | time |
 | --- | --- | --- | --- |
 | goodput | payload, each byte once, in order | receiver | established_ns to end_ns |
@@ -26,35 +35,48 @@ timestamps), so goodput is at most 95.64 % of a bottleneck's rate.
 
 _STATISTICS = """## Statistics over repeats
 - **Mean and interval.** A cell (one combination of levels) is run several times with different
-  seeds. The value is the mean over repeats; the interval holds the 2.5th to 97.5th percentile of
-  the means of 10 000 resamples of the repeats with replacement (percentile bootstrap, fixed
-  seed, PCG64). With one repeat there is no interval. With few repeats it is too narrow: over 10
-  normal repeats it holds the true mean in about 90 % of cases. Source: Efron, Ann. Statist. 7(1),
-  1979; Efron and Tibshirani 1993, ch. 13.
+  seeds. The value is the mean over repeats. The interval is the central 95 % of the means of
+  10 000 resamples of the repeats with replacement (percentile bootstrap, fixed seed, PCG64). With
+  one repeat there is no interval. With few repeats it is too narrow: over 10 normal repeats it
+  holds the true mean in about 90 % of cases. Source: Efron, Ann. Statist. 7(1), 1979; Efron and
+  Tibshirani 1993, ch. 13.
 - **Unit of resampling.** The repeat. Several flows or pipes that fall into one cell are averaged
   within each run first.
 - **Differences and ratios** between cells are paired: the same repeats are drawn for both, so
   what repeats have in common cancels.
 - **An ordering** ("A is below B in every cell") is judged by the share of resamples in which it
   holds in all its cases at once.
-- **Verdicts.** *reproduced*: the published value lies in our interval widened by the tolerance
-  that the study file fixes beforehand, or the ordering holds in at least 95 % of resamples. *not
-  reproduced*: it does not (for an ordering: it holds in at most 5 %). *within noise*: our
-  interval is too wide to tell the claim from its opposite. *inconsistent in the source*: the
-  source contradicts itself; the verdict says how, our value stands beside it.
+- **Verdicts.** *reproduced*: the published value lies in the measured interval, widened by the
+  tolerance that the study file fixes beforehand, or the ordering holds in at least 95 % of
+  resamples. *not reproduced*: it does not (for an ordering: it holds in at most 5 %). *within
+  noise*: the interval is too wide to tell the claim from its opposite. *inconsistent in the
+  source*: the source contradicts itself; the verdict says how, with the measured value beside it.
 
 ## Bandwidth-delay product
-`dumbbell.metrics.flow_limits(scenario, flow)`: rate × base RTT, where the rate is the sum over
-the narrowest pipes of the paths that the flow's packets may take (a router without spraying uses
-the first), and the base RTT the sum of fixed delays (propagation and netem) over the longest path
-there and back, without serialisation and queues. In packets: divided by 1514 bytes. Source: RFC
-6349 §3.3.1.
+`dumbbell.metrics.flow_limits(scenario, flow)` gives rate × base RTT.
+
+- **Rate**: the rate of the narrowest pipe of a path, added up over the paths that the flow's
+  packets may take. A router without spraying uses the first path.
+- **Base RTT**: the sum of fixed delays (propagation and netem) over the longest path there and
+  back, without serialisation and queues.
+- **In packets**: divided by 1514 bytes.
+
+Source: RFC 6349 §3.3.1.
 
 ## Left out
 - **Reordering density** (RFC 5236) needs the displacement of every packet; the tables keep the
   ratio, the mean and the largest extent of RFC 4737 instead, so density cannot be computed from
   them.
 """
+
+
+def _contents() -> str:
+    """A line per subject: its link, and the names of its metrics."""
+    lines = []
+    for subject, metrics in SUBJECTS.items():
+        link = subject.lower().replace(" ", "-")
+        lines.append(f"- [{subject}](#{link}): " + ", ".join(f"`{one.name}`" for one in metrics))
+    return "\n".join(lines)
 
 
 def _entry(metric: Metric) -> str:
@@ -72,7 +94,7 @@ def _entry(metric: Metric) -> str:
 
 def markdown() -> str:
     """The whole page as Markdown."""
-    parts = [_HEAD.strip()]
+    parts = [_HEAD.strip().replace("SUBJECTS", _contents())]
     for subject, metrics in SUBJECTS.items():
         parts.append(f"## {subject}")
         parts.extend(_entry(metric) for metric in metrics)

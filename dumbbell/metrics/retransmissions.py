@@ -8,11 +8,11 @@ _RUN = "the whole run"
 _SENDER = "the sender"
 
 
-def _count(name: str, label: str, column: str, formula: str, source: str) -> Metric:
+def _count(name: str, label: str, column: str, formula: str, source: str, unit: str = "") -> Metric:
     return Metric(
         name=name,
         label=label,
-        unit="packets",
+        unit=unit,
         formula=formula,
         place=_SENDER,
         window=_RUN,
@@ -39,6 +39,7 @@ TOTAL = _count(
     "retransmitted_packets",
     "segments retransmitted by the sender (Linux tcpi_total_retrans)",
     "Linux tcp_info; RFC 4898 tcpEStatsPerfSegsRetrans",
+    "packets",
 )
 
 SPURIOUS = _count(
@@ -48,6 +49,7 @@ SPURIOUS = _count(
     "retransmissions whose payload the receiver already had, by the engine's knowledge of both "
     "ends; NaN on an engine that sees one end only",
     "RFC 3522 §1, RFC 5682 §1 (what Eifel and F-RTO try to detect)",
+    "packets",
 )
 
 SPURIOUS_SHARE = Metric(

@@ -105,7 +105,7 @@ SHARE = Metric(
     "a flow that has its bottleneck alone",
     place=_PLACE,
     window=_WINDOW,
-    source="RFC 5166 §2.4.1 (what fairness is a matter of)",
+    source="RFC 5166 §2.4.1 (fairness between flows)",
     computed=_column("share"),
     bounds=(0.0, 1.0),
 )

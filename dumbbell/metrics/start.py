@@ -141,8 +141,9 @@ RISE = Metric(
     name="rise_s",
     label="Time to 90 % of the rate",
     unit="s",
-    formula="time until the delivered_packets of a base RTT (of the shortest such span between "
-    "samples) are 90 % of what the path carries in that time, in full frames; NaN if never",
+    formula="first time at which the packets delivered in the last base RTT (or the shortest "
+    "longer span between samples) are 90 % of what the path carries in that time, in full frames; "
+    "NaN if never",
     place=_PLACE,
     window="from establishment",
     source="as 90 % rise times of step responses; RFC 6349 §3.3.1 (rate, base RTT)",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from dumbbell.console.words import many
 from dumbbell.errors import shortened
 from dumbbell.face.markup import Markup, details, joined, table, tag
 from dumbbell.face.page import chart_page
@@ -157,8 +158,8 @@ def _ran(results: Tables) -> str:
     )
     named = f" ({shortened(levels, 300)})" if levels else ""
     words = [
-        (f"{count} cells" if count > 1 else "1 cell") + named,
-        f"{repeats} repeats" if repeats > 1 else "1 repeat",
+        many(count, "cell") + named,
+        many(repeats, "repeat"),
         f"{seconds:g} s each",
         f"engine {engines}",
     ]

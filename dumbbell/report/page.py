@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dumbbell.console.words import many
 from dumbbell.face.markup import Markup, joined, table, tag
 from dumbbell.face.page import chart_page
 from dumbbell.report.animations import animations_section
@@ -78,10 +79,10 @@ def _ran(result: StudyResult) -> str:
     have, all_variants = (
         [p for p in some if parts[p].is_variant] for some in (result.parts, parts)
     )
-    text = f"{len(result.parts) - len(have)} of {len(parts) - len(all_variants)} parts"
+    text = f"{len(result.parts) - len(have)} of {many(len(parts) - len(all_variants), 'part')}"
     if all_variants:
-        text += f", {len(have)} of {len(all_variants)} variants"
-    return f"{text}, {runs} runs on {versions}."
+        text += f", {len(have)} of {many(len(all_variants), 'variant')}"
+    return f"{text}, {many(runs, 'run')} on {versions}."
 
 
 def _part(result: StudyResult, part: str, begun: Mapping[str, Begun]) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dumbbell.console.words import many
 from dumbbell.errors import shortened
 from dumbbell.face.markup import Markup, details, table, tag
 from dumbbell.metrics import Tables
@@ -35,7 +36,7 @@ def programs_part(results: Tables) -> list[Markup]:
     parts = [table(head, rows, left=len(factors) + 5)]
     for one in every[:_MOST_OUTPUTS]:
         text = "\n".join(part.rstrip() for part in (one.output, one.errors) if part.strip())
-        files = ", ".join(f"{path} ({size} bytes)" for path, size in one.files)
+        files = ", ".join(f"{path} ({many(size, 'byte')})" for path, size in one.files)
         shown = [tag("pre", text[:_MOST_OUTPUT])] if text else []
         shown += [tag("p", f"Files: {files}", class_="caption")] if files else []
         if shown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dumbbell.compare.agreement import Agreement, AgreementCell, Criterion
+from dumbbell.console.words import many
 from dumbbell.face.markup import Markup, details, joined, table, tag
 from dumbbell.figures.theme import NAMES
 from dumbbell.metrics import METRICS
@@ -78,7 +79,8 @@ def _measured(row: Row, column: str) -> Markup:
 def agreement_section(agreement: Agreement, title: str) -> Markup:
     """Ours beside the reference, cell by cell, largest difference first."""
     count = sum(cell.agrees for cell in agreement.cells)
-    words = f"{count} of {len(agreement.cells)} cells agree with {title} ({agreement.share:.1%}). "
+    cells = many(len(agreement.cells), "cell")
+    words = f"{count} of {cells} agree with {title} ({agreement.share:.1%}). "
     rule = (
         "A cell agrees if for each flow "
         + ", ".join(f"{one.label} lies {one.words}" for one in agreement.criteria)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
+from dumbbell.console.words import many
 from dumbbell.experiment.space import Choice
 from dumbbell.metrics import METRICS, Interval
 from dumbbell.metrics.numbers import number, with_error
@@ -34,7 +35,7 @@ def table(outcome: Outcome, width: int = WIDTH) -> Group:
     names = _varied(outcome, shown)
     limits = [f"{quantity_of(one).title}{_bounds(one)}" for one in spec.aim.subject_to]
     repeats = spec.repeats
-    count = f"{len(outcome.evaluations)} evaluations, {repeats} repeat{'s' * (repeats > 1)} each"
+    count = f"{many(len(outcome.evaluations), 'evaluation')}, {many(repeats, 'repeat')} each"
 
     def make(form: tuple[bool, bool]) -> Table:
         intervals, headed = form
@@ -85,7 +86,8 @@ def sentences(outcome: Outcome) -> Iterator[str]:
         kept = [f"{one.name} {one.before} → {one.after}" for one in outcome.steps if one.kept]
         changed = ", ".join(kept) or "nothing could be made simpler"
         yield (
-            f"Simplified in {len(outcome.steps)} evaluations of {found.value.count} repeats from "
+            f"Simplified in {many(len(outcome.steps), 'evaluation')} of "
+            f"{many(found.value.count, 'repeat')} from "
             f"{_with_unit(aim.metric, worst.value)}: {changed}."
         )
     first, repeats = outcome.seed, spec.repeats

@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from dumbbell.codes import Code
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError, StoreError, StoreWarning, shortened
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
@@ -114,7 +115,8 @@ def choose_run(
         if found is None:
             raise DumbbellError(
                 f"{place}: no such run of {shortened(record.info.name)} is finished yet; "
-                f"{len(finished)} of {len(record.runs)} runs are: {store.run_again(record.file)}",
+                f"{len(finished)} of {many(len(record.runs), 'run is', 'runs are')}: "
+                f"{store.run_again(record.file)}",
                 code=Code.NO_RUN,
             )
     hints = [] if experiment is not None else _other_experiments(place, records)

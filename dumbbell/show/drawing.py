@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 from rich.text import Text
 
+from dumbbell.console.words import many
 from dumbbell.errors import shortened
 from dumbbell.metrics.warm_up import of_samples
 from dumbbell.show.chart import Line, Terminal, by_signs, chart
@@ -60,7 +61,7 @@ def _legend(name: str, rows: pl.DataFrame, line: Line, terminal: Terminal, lines
     windows = rows["cwnd_packets"].to_list()
     again = max(rows["retransmitted_packets"].to_list())
     mean = sum(windows) / len(windows)
-    words = f"mean {mean:.0f}, at most {max(windows)}; {again} retransmissions"
+    words = f"mean {mean:.0f}, at most {max(windows)}; {many(again, 'retransmission')}"
     warm_up_s = of_samples(rows)
     if not math.isnan(warm_up_s):
         words += f"; warm-up {warm_up_s:.2g} s"

@@ -20,7 +20,7 @@ from dumbbell.store.collector import collector_paused
 from dumbbell.store.files import is_locked, listed, remove, size_of
 from dumbbell.store.index import Index, Kept, Sound
 from dumbbell.store.merge_source import by_segment
-from dumbbell.store.place import check_format, is_store
+from dumbbell.store.place import check_format, is_store, no_store
 from dumbbell.store.record_files import read_all_fields
 from dumbbell.store.remote import entered
 from dumbbell.store.segments import Segment, write_frames
@@ -71,7 +71,7 @@ def compact(store: Path, *, dry: bool = False) -> Compaction:
             "segments at a URL are never removed: merge the store into a new one", code=Code.URL
         )
     if not is_store(store):
-        raise StoreError(f"{store}: not a store of Dumbbell", code=Code.NOT_STORE)
+        raise StoreError(f"{store}: {no_store(store)}", code=Code.NOT_STORE)
     check_format(store)
     if any(map(is_locked, listed(store / "journal", "*.log"))):
         raise StoreError(

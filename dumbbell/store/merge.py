@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dumbbell.codes import Code
+from dumbbell.console.words import many
 from dumbbell.errors import StoreError
 from dumbbell.files.whole import temporary_of, write_file, write_plain
 from dumbbell.store.adopt import writing
@@ -105,7 +106,8 @@ def merge(
         for store in stores:
             verify(store, experiments.of(store), strict=True)
             new.append(_added(store, known))
-            tell(f"{store.path}: {len(store.whole)} runs verified, {len(new[-1])} of them new")
+            count = many(len(store.whole), "run")
+            tell(f"{store.path}: {count} verified, {len(new[-1])} of them new")
     with _clear(into, "written"), writing(into) as journal:
         _write_experiments(into, journal, target, stores, experiments)
         for name, data in claims.items():

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.codes import Code
+from dumbbell.console.words import many
 from dumbbell.errors import StoreError, shortened
 from dumbbell.store.index import Index, Kept, Sound
-from dumbbell.store.place import MARK, check_format, is_store
+from dumbbell.store.place import MARK, check_format, is_store, no_store
 from dumbbell.store.remote import entered
 from dumbbell.store.segments import Segment
 
@@ -161,7 +162,7 @@ def opened(path: Path) -> Source:
     """A store, open for reading. Raises `StoreError` for other folders and other formats."""
     entered(path)
     if not is_store(path):
-        raise StoreError(f"{path}: not a store of Dumbbell", code=Code.NOT_STORE)
+        raise StoreError(f"{path}: {no_store(path)}", code=Code.NOT_STORE)
     if not (path / MARK).exists():
         raise StoreError(f"{path / MARK}: missing; {_repair(path)}", code=Code.DAMAGED)
     check_format(path)
@@ -182,8 +183,8 @@ def verify(source: Source, wanted: AbstractSet[str], *, strict: bool) -> None:
     bare = [run for run, kept in source.whole.items() if kept.files is None]
     if strict and bare:
         raise StoreError(
-            f"{source.path}: {len(bare)} runs were made before checksums were kept, so they "
-            "cannot be verified: run their experiment again into a new store",
+            f"{source.path}: {many(len(bare), 'run was', 'runs were')} made before checksums were "
+            "kept and cannot be verified: run their experiment again into a new store",
             code=Code.MERGE,
         )
     source.facts = facts_of(source.whole)

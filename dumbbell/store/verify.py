@@ -12,7 +12,7 @@ from dumbbell.errors import StoreError
 from dumbbell.store.files import is_locked, is_temporary, listed, owner_of, size_of
 from dumbbell.store.index import Damage, Index, Sound
 from dumbbell.store.journal import read_whole
-from dumbbell.store.place import FOLDERS, MARK, FormatError, check_format, is_store
+from dumbbell.store.place import FOLDERS, MARK, FormatError, check_format, is_store, no_store
 from dumbbell.store.record_files import read_all
 from dumbbell.store.records import Record
 from dumbbell.store.remote import entered
@@ -66,7 +66,7 @@ def examine(store: Path) -> Examination:
     """Reads every file of a store. Raises `StoreError` for other folders and newer formats."""
     entered(store)
     if not is_store(store):
-        raise StoreError(f"{store}: not a store of Dumbbell", code=Code.NOT_STORE)
+        raise StoreError(f"{store}: {no_store(store)}", code=Code.NOT_STORE)
     found = Examination()
     found.damages += _mark(store)
     index = Index(store, sound := Sound(store))

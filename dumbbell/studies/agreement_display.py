@@ -11,6 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from dumbbell.compare.agreement import Agreement, AgreementCell, Comparison, Criterion
+from dumbbell.console.words import many
 from dumbbell.metrics.numbers import number
 
 #: From this width on, all quantities of a flow stand in one row.
@@ -35,16 +36,20 @@ def agreement_line(agreement: Agreement) -> Text:
     """Share of cells that agree, and by quantity what does not."""
     count = sum(cell.agrees for cell in agreement.cells)
     style = "bold green" if agreement.share >= 0.9 else "bold yellow"
-    line = Text(f"{count} of {len(agreement.cells)} cells agree ({agreement.share:.1%})", style)
+    line = Text(
+        f"{count} of {many(len(agreement.cells), 'cell')} agree ({agreement.share:.1%})", style
+    )
     for criterion in agreement.criteria:
         apart = sum(
             any(one.criterion == criterion and not one.agrees for one in cell.comparisons)
             for cell in agreement.cells
         )
-        line.append(f"\n  {criterion.label} ({criterion.words}): {apart} cells apart", "dim")
+        line.append(
+            f"\n  {criterion.label} ({criterion.words}): {many(apart, 'cell')} apart", "dim"
+        )
     missing = sum(cell.missing for cell in agreement.cells)
     if missing:
-        line.append(f"\n  {missing} cells were not run", "red")
+        line.append(f"\n  {many(missing, 'cell was', 'cells were')} not run", "red")
     return line
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from rich.console import Group
 from rich.table import Table
 
+from dumbbell.console.words import noun
 from dumbbell.errors import shortened
 from dumbbell.metrics import Tables
 from dumbbell.metrics.numbers import number
@@ -144,7 +145,7 @@ def _iperf3(output: str) -> str:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""
     if again is not None:
-        words += f", {number(again)} retransmissions"
+        words += f", {number(again)} {noun(again, 'retransmission')}"
     if lost is not None:
         words += f", {number(lost)} % lost"
     if back is not None:  # of --bidir

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.console.words import noun
 from dumbbell.face.markup import Markup, joined, table, tag
 from dumbbell.face.page import chart_page
 from dumbbell.figures.figure import Figure
@@ -27,8 +28,9 @@ def page(trace: Trace) -> str:
     about = trace.about
     seconds = (about["last_ns"] - about["first_ns"]) / 1e9
     words = (
-        f"{about['format']} trace: {count(about['events'])} events in {seconds:.6g} s, "
-        f"{count(about['dropped_packets'])} drops."
+        f"{about['format']} trace: {count(about['events'])} "
+        f"{noun(about['events'], 'event')} in {seconds:.6g} s, "
+        f"{count(about['dropped_packets'])} {noun(about['dropped_packets'], 'drop')}."
     )
     parts: list[Markup] = [tag("p", words)]
     told = problems(about)

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dumbbell.console.words import many, noun
 from dumbbell.trace import Trace
 
 #: Maximum number of rows of a table; those with most bytes are shown.
@@ -22,10 +23,12 @@ def shown(trace: Trace) -> RenderableType:
     about = trace.about
     seconds = (about["last_ns"] - about["first_ns"]) / 1e9
     totals = (
-        f"{about['format']} trace, {count(about['events'])} events of "
-        f"{count(about['lines'])} lines, {seconds:.6g} s, {len(about['nodes'])} nodes, "
-        f"{len(about['links'])} directions of links, {len(about['flows'])} flows, "
-        f"{count(about['dropped_packets'])} drops"
+        f"{about['format']} trace, {count(about['events'])} {noun(about['events'], 'event')} of "
+        f"{count(about['lines'])} {noun(about['lines'], 'line')}, {seconds:.6g} s, "
+        f"{many(len(about['nodes']), 'node')}, "
+        f"{many(len(about['links']), 'direction of a link', 'directions of links')}, "
+        f"{many(len(about['flows']), 'flow')}, "
+        f"{count(about['dropped_packets'])} {noun(about['dropped_packets'], 'drop')}"
     )
     lines = [Text(trace.name, style="bold"), Text(totals), *map(Text, problems(about))]
     return Group(*lines, _flows(trace), _links(trace, seconds))

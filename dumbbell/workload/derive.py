@@ -11,6 +11,7 @@ from typing import Any
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass
 from dumbbell.capture.together import is_client
 from dumbbell.codes import Code
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError
 
 #: Maximum number of captured connections with a group each; more are grouped by size class.
@@ -138,7 +139,7 @@ def derive(
     notes += said
     if not transfers:
         file = found["file"]
-        what = f"no TCP connection with payload among its {file['packets']} packets"
+        what = f"no TCP connection with payload among its {many(file['packets'], 'packet')}"
         raise DumbbellError(
             ": ".join((file["name"], "no workload can be derived", what, *notes)),
             code=Code.WORKLOAD,
@@ -165,11 +166,12 @@ def derive(
 
 def _number(number: int, captured: int, one_by_one: bool) -> str:
     """Note about the number of connections."""
+    words = many(number, "connection")
     if one_by_one:
-        return f"{number} connections as captured, each of its size; --connections N scales them"
+        return f"{words} as captured, each of its size; --connections N scales them"
     if number == captured:
-        return f"{number} connections as captured, of the sizes of their classes"
-    return f"{number} connections for {captured} captured; --connections N takes another number"
+        return f"{words} as captured, of the sizes of their classes"
+    return f"{words} for {captured} captured; --connections N takes another number"
 
 
 def _each(rows: Sequence[Class], transfers: Sequence[Transfer], begin: int | None) -> list[Group]:
@@ -231,10 +233,11 @@ def _state_of(file: dict[str, Any]) -> list[str]:
     if file["broken"]:
         notes.append(f"the capture breaks off ({file['broken']}): what follows is missing")
     elif file["problem_count"]:
-        notes.append(f"{file['problem_count']} records of the capture could not be read")
+        notes.append(f"{many(file['problem_count'], 'record')} of the capture could not be read")
     if file["tcp_packets_not_read"]:
         notes.append(
-            f"{file['tcp_packets_not_read']} TCP packets are cut off in their headers: not counted"
+            many(file["tcp_packets_not_read"], "TCP packet")
+            + " cut off in the headers: not counted"
         )
     return notes
 
@@ -256,17 +259,20 @@ def _transfers(rows: Iterable[dict[str, Any]]) -> tuple[list[Transfer], list[str
     notes = []
     if len(best) < len(connections):
         notes.append(
-            f"{len(connections) - len(best)} connections are seen at a second interface: once each"
+            many(len(connections) - len(best), "connection")
+            + " seen at a second interface: counted once"
         )
     if empty:
-        notes.append(f"{empty} connections carry no payload: left out")
+        notes.append(f"{many(empty, 'connection')} without payload: left out")
     if unseen:
         notes.append(
-            f"{unseen} connections: data is acknowledged that the capture does not show; counted"
+            many(unseen, "connection")
+            + ": data is acknowledged that the capture does not show; counted"
         )
     if guessed:
         notes.append(
-            f"{guessed} connections were open before: the end with the lower port is the server"
+            many(guessed, "connection")
+            + " open before the capture: the end with the lower port is the server"
         )
     return [_transfer(ends) for ends in carrying], notes
 
@@ -331,8 +337,8 @@ def _rtt(transfers: Sequence[Transfer]) -> tuple[int, list[str]]:
         return RTT_ASSUMED_NS, [text]
     median = round(statistics.median(known))
     text = (
-        f"RTT {median / 1e6:.3g} ms: the median of {len(known)} handshakes, queues included;"
-        f" the smallest took {min(known) / 1e6:.3g} ms"
+        f"RTT {median / 1e6:.3g} ms: the median of {many(len(known), 'handshake')}, "
+        f"queues included; the smallest took {min(known) / 1e6:.3g} ms"
     )
     return median, [text]
 

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dumbbell.codes import Code
+from dumbbell.console.words import noun
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.workload.derive import Group, Workload
 
@@ -139,7 +140,7 @@ def _distribution(workload: Workload) -> Iterable[str]:
     for name, below, captured, share, _, derived, share_derived, _, each in _rows(workload):
         bound = "" if below == "–" else f" (below {below} kB)"
         yield (
-            f"{name}{bound}: {captured} connections ({share} %) →"
+            f"{name}{bound}: {captured} {noun(int(captured), 'connection')} ({share} %) →"
             f" {derived} ({share_derived} %) of {each} kB"
         )
 

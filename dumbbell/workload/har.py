@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dumbbell.codes import Code
+from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError, shortened
 from dumbbell.files.input import TooLargeError, read_file
 
@@ -65,16 +66,20 @@ class _Entry:
 
 
 class _Repairs:
-    """Counts of repairs."""
+    """Counts of repairs, by noun (one, several) and what was repaired."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
+        self.counts: dict[tuple[str, str, str], int] = {}
 
-    def note(self, what: str) -> None:
-        self.counts[what] = self.counts.get(what, 0) + 1
+    def note(self, what: str, one: str = "entry", several: str = "entries") -> None:
+        key = (one, several, what)
+        self.counts[key] = self.counts.get(key, 0) + 1
 
     def words(self) -> list[str]:
-        return [f"{count} {what}" for what, count in self.counts.items()]
+        return [
+            f"{many(count, one, several)} {what}"
+            for (one, several, what), count in self.counts.items()
+        ]
 
 
 def read_har(path: Path, page: str | None = None) -> HarPage:
@@ -154,7 +159,7 @@ def _of_page(
         notes.append(which + ("; --page takes another, by number or id" if page is None else ""))
         lost = len(entries) - sum(isinstance(ref, str) for ref in refs)
         if lost:
-            notes.append(f"{lost} entries of no page: left out")
+            notes.append(f"{many(lost, 'entry', 'entries')} of no page: left out")
     return mine, notes
 
 
@@ -177,7 +182,7 @@ def _chosen(pages: Sequence[str], page: str, origin: str) -> str:
 
 def _entry(entry: Any, repairs: _Repairs) -> _Entry | None:
     if not isinstance(entry, Mapping):
-        repairs.note("entries are none: left out")
+        repairs.note("of another kind: left out")
         return None
     request, response = _mapping(entry.get("request")), _mapping(entry.get("response"))
     url = request.get("url")
@@ -187,19 +192,19 @@ def _entry(entry: Any, repairs: _Repairs) -> _Entry | None:
     except ValueError:
         host = None
     if not isinstance(url, str) or not host:
-        repairs.note("entries without a web address: left out")
+        repairs.note("without a web address: left out")
         return None
     start_ms = _start_ms(entry.get("startedDateTime"))
     if start_ms is None:
-        repairs.note("entries without a start: they begin with the page")
+        repairs.note("without a start: begun with the page")
         start_ms = -math.inf
     took_ms = _number(entry.get("time"))
     if took_ms is None or took_ms < 0:
-        repairs.note("entries without a duration: 0 s")
+        repairs.note("without a duration: 0 s")
         took_ms = 0.0
     wait_ms = _number(_mapping(entry.get("timings")).get("wait"))
     if wait_ms is None or not 0 <= wait_ms <= _SERVICE_MAX_MS:
-        repairs.note("entries without a time of waiting: the server answers at once")
+        repairs.note("without a time of waiting: answered at once")
         wait_ms = 0.0
     return _Entry(
         url=url,
@@ -207,8 +212,8 @@ def _entry(entry: Any, repairs: _Repairs) -> _Entry | None:
         start_ms=start_ms,
         end_ms=start_ms + took_ms,
         wait_ms=wait_ms,
-        request_bytes=_length(request, "requests", repairs),
-        response_bytes=_length(response, "answers", repairs),
+        request_bytes=_length(request, "request", repairs),
+        response_bytes=_length(response, "answer", repairs),
         initiator=_initiator(entry.get("_initiator")),
     )
 
@@ -247,7 +252,7 @@ def _length(message: Mapping[str, Any], what: str, repairs: _Repairs) -> int:
     if headers is None or headers < 0:
         headers = float(_HEADERS_BYTES)
     if body is None or not 0 <= body <= _BYTES_MAX:
-        repairs.note(f"{what} of unknown or impossible size: headers alone")
+        repairs.note("of unknown or impossible size: headers alone", what, f"{what}s")
         body = 0.0
     return max(1, int(min(headers, float(1 << 20)) + body))
 
@@ -272,7 +277,9 @@ def _object(entries: Sequence[_Entry], place: int, repairs: _Repairs) -> HarObje
     else:
         delay_ms = entry.start_ms - entries[before].end_ms
         if delay_ms < 0:
-            repairs.note("objects began before what asked for them was whole: they wait for it")
+            repairs.note(
+                "begun before its initiator was complete: begun after it", "object", "objects"
+            )
             delay_ms = 0.0
     return HarObject(
         name=_name(place, entry.url),
@@ -296,7 +303,9 @@ def _before(entries: Sequence[_Entry], place: int, repairs: _Repairs) -> int | N
                 return other
         if any(later.url == entry.initiator for later in entries[place:]):
             repairs.note(
-                "objects were asked for by later ones, or by themselves: by the first here"
+                "with a later one, or itself, as initiator: the first object takes its place",
+                "object",
+                "objects",
             )
     return 0 if entry.start_ms > entries[0].start_ms else None
 

@@ -2,8 +2,8 @@
 
 Reads every capture with TCP below a folder, counts packets, connections and labels of segments with
 data as `dumbbell capture` and as tshark see them, and prints a table in Markdown of all pairs of
-labels that differ. `--examples N` names that many frames of each. docs/captures.md has a table made
-with it, and why they differ.
+labels that differ. `--examples N` names that many frames of each. docs/captures-accuracy.md has a
+table made with it, and why they differ.
 """
 
 from __future__ import annotations

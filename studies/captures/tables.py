@@ -1,9 +1,9 @@
 """How well `dumbbell capture` labels segments: `dumbbell study tables captures`.
 
-Tables of docs/captures.md: a minute, with tshark. Each scenario is run on the simulator, which
-writes into the comments of its captures why every segment was sent and what happened to it. The
-analyser reads the same packets and never the comments; its labels are compared with them, at every
-tap, beside those of tshark.
+Tables of docs/captures-accuracy.md, and their worst rows for docs/captures.md: a minute, with
+tshark. Each scenario is run on the simulator, which writes into the comments of its captures why
+every segment was sent and what happened to it. The analyser reads the same packets and never the
+comments; its labels are compared with them, at every tap, beside those of tshark.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from dumbbell import _core
 from dumbbell.studies.definition import StudyError
 from dumbbell.studies.pages import Made, Runs
 
-PAGE = "../../docs/captures.md"
+PAGE = "../../docs/captures-accuracy.md"
+SUMMARY = "../../docs/captures.md"
 
 DUMBBELL = """\
 dumbbell: 1
@@ -201,6 +202,8 @@ class Score:
 
 #: Scores by label.
 Scores = dict[str, Score]
+#: Scenario, tap, scores.
+Row = tuple[str, str, Scores]
 
 
 def split(path: Path, folder: Path, identified: bool) -> Iterator[tuple[str, Path, list[str]]]:
@@ -315,7 +318,7 @@ def cell(one: Score | None) -> str:
     return f"{one.precision:.3f} / {one.recall:.3f}"
 
 
-def table(labels: dict[str, str], rows: list[tuple[str, str, Scores]], counted: str) -> list[str]:
+def table(labels: dict[str, str], rows: list[Row], counted: str) -> list[str]:
     """A table in Markdown: scenario, tap, how many there are, a column per label."""
     lines = [
         f"| scenario | tap | {counted} | " + " | ".join(labels.values()) + " |",
@@ -328,13 +331,48 @@ def table(labels: dict[str, str], rows: list[tuple[str, str, Scores]], counted: 
     return lines
 
 
-def field_tables() -> list[str]:
-    """The tables of captures as they are met in the field."""
-    rows: list[tuple[str, str, Scores]] = []
+def summary(what: str, label: str, rows: list[Row], tshark: bool = True) -> str:
+    """A row of the summary: in how many rows all labels are right, and the least of the others."""
+    cells = [what]
+    for one in (label, f"tshark: {label}") if tshark else (label,):
+        scores = [row[2][one] for row in rows if cell(row[2].get(one)) != "–"]
+        exact = sum(score.wrong + score.missed == 0 for score in scores)
+        precision = min(score.precision for score in scores)
+        recall = min(score.recall for score in scores)
+        cells += [f"{exact} of {len(scores)}", f"{precision:.3f}", f"{recall:.3f}"]
+    return "| " + " | ".join(cells + ["–"] * (7 - len(cells))) + " |"
+
+
+def summaries(simulated: list[Row], unnumbered: list[Row], field: list[Row]) -> list[str]:
+    """The table of the least accuracies."""
+    reordered = [row for row in simulated if row[2]["reordering"].right]
+    changed = [row for row in field if row[2]["reordering"].right]
+    copied = [row for row in field if row[2]["duplicate"].right]
+    return [
+        "| labels | dumbbell: all right | precision, at least | recall, at least "
+        "| tshark: all right | precision, at least | recall, at least |",
+        "| --- | --- | ---: | ---: | --- | ---: | ---: |",
+        summary("retransmissions", "retransmission", simulated),
+        summary("reordered segments", "reordering", reordered),
+        summary("retransmissions, no identification", "retransmission", unnumbered, tshark=False),
+        summary("retransmissions, as met in the field", "retransmission", field),
+        summary("reordered, as met in the field", "reordering", changed),
+        summary("frames captured twice", "duplicate", copied, tshark=False),
+    ]
+
+
+def field_rows() -> list[Row]:
+    """Scores of captures as they are met in the field."""
+    rows: list[Row] = []
     for name, (scenario, change) in VARIANTS.items():
         with tempfile.TemporaryDirectory() as folder:
             found = run_variant(scenario, change, Path(folder), tshark=True)
         rows += [(f"{name} ({scenario.name})", tap, scores) for tap, scores in found.items()]
+    return rows
+
+
+def field_table(rows: list[Row]) -> list[str]:
+    """The table of captures as they are met in the field."""
     labels = {
         "retransmission": "retransmissions",
         "tshark: retransmission": "tshark",
@@ -347,10 +385,10 @@ def field_tables() -> list[str]:
 
 
 def tables(_: Runs) -> Iterator[Made]:
-    """The tables of the page, at one marker."""
+    """The tables of the page, at one marker, and their summary."""
     if shutil.which("tshark") is None:
         raise StudyError("docs/captures.md: its tables have columns of tshark: install it")
-    rows: dict[bool, list[tuple[str, str, Scores]]] = {True: [], False: []}
+    rows: dict[bool, list[Row]] = {True: [], False: []}
     for scenario in SCENARIOS:
         for identified in (True, False):
             with tempfile.TemporaryDirectory() as folder:
@@ -385,5 +423,7 @@ def tables(_: Runs) -> Iterator[Made]:
     lines += ["found exactly, in these not:", ""]
     worse = [row for row in rows[False] if cell(row[2]["retransmission"]) != "1.000 / 1.000"]
     lines += table({"retransmission": "dumbbell"}, worse, "retransmissions")
-    lines += ["", *field_tables()]
+    field = field_rows()
+    lines += ["", *field_table(field)]
     yield PAGE, "truth", lines
+    yield SUMMARY, "accuracy", summaries(rows[True], rows[False], field)

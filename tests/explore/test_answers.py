@@ -304,5 +304,5 @@ def test_a_store_of_a_newer_version_leaves_the_last_picture(tmp_path: Path) -> N
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     with pytest.raises(dumbbell.DumbbellError, match="not a store"):
         Shelf(tmp_path)
-    with pytest.raises(dumbbell.DumbbellError, match="gone"):
+    with pytest.raises(dumbbell.DumbbellError, match="there is no such folder"):
         Shelf(tmp_path / "nothing")

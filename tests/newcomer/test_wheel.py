@@ -65,7 +65,8 @@ def test_the_wheel_holds_what_it_needs(archive: Path) -> None:
         assert here <= names, folder
     pages = {
         f"dumbbell/_docs/{path.relative_to(ROOT / 'docs')}"
-        for path in (ROOT / "docs").rglob("*.md")
+        for pattern in ("**/*.md", "course/notebooks/*.ipynb", "course/images/*.svg")
+        for path in (ROOT / "docs").glob(pattern)
     }
     assert {name for name in names if name.startswith("dumbbell/_docs/")} == pages
     assert not [name for name in names if "__pycache__" in name or name.startswith("tests")]

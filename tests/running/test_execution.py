@@ -82,7 +82,7 @@ def test_a_failed_run_keeps_the_others(tmp_path: Path) -> None:
         # Of 20 runs those of one seed fail, in four cells.
         assert str(raised.value) == (
             "rtt=10 ms, cc=reno, repeat 2: a defect of the engine fake: 1 lost [E610]\n"
-            "16 runs finished and are kept; 3 more failed"
+            "16 runs finished and kept; 3 more failed"
         )
         assert store.results().runs.height == 16
 

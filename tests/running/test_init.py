@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -94,6 +95,27 @@ def test_examples_that_cannot_be_written(tmp_path: Path) -> None:
     assert "exists already" in there.stderr
     assert not (tmp_path / "a.yaml").exists()
     assert call("init", "-", "--example", "l4s").stdout.startswith("#")
+
+
+def test_the_course_is_written_with_its_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = call("init", "--course")
+    assert done.exit_code == 0, done.output
+    assert "Written: 10 notebooks in course" in done.stderr
+    notebooks = sorted(Path("course").glob("*.ipynb"))
+    assert len(notebooks) == 10
+    for path in notebooks:
+        text = path.read_text(encoding="utf-8")
+        assert json.loads(text)["nbformat"] == 4
+        pictures = re.findall(r"\]\((\S+\.svg)\)", text)
+        assert pictures and all((path.parent / one).is_file() for one in pictures)
+    again = call("init", "--course")
+    assert again.exit_code == 2 and "exists already" in again.stderr
+    assert call("init", "--course", "--force").exit_code == 0
+    assert call("init", "--course", "--example", "l4s").exit_code == 2
+    assert call("init", "-", "--course").exit_code == 2
 
 
 @pytest.mark.parametrize("name", NAMES)

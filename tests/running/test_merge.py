@@ -201,7 +201,7 @@ def unsealed(store: Path) -> None:
         (altered, "altered: its checksum is not the one recorded; `dumbbell store repair"),
         (newer, "p2: written by a newer Dumbbell (format 2; this one reads 1)"),
         (no_experiment, ".json: missing; `dumbbell run FILE` with its file writes it again"),
-        (unsealed, "4 runs were made before checksums were kept, so they cannot be verified"),
+        (unsealed, "4 runs were made before checksums were kept and cannot be verified"),
     ],
 )
 def test_what_cannot_be_verified_is_refused(

@@ -148,18 +148,18 @@ pub struct FqPie {
 
 impl Parameters for FqPie {
     const PARAMETERS: &'static [Parameter] = &[
-        packets("limit", 10_240).at("pie.limit_packets", "Longest queue, all flows together."),
+        packets("limit", 10_240).at("pie.limit_packets", "Queue limit over all flows."),
         Pie::PARAMETERS[1].at("pie.target_ns", Pie::PARAMETERS[1].about),
         Pie::PARAMETERS[2].at("pie.tupdate_ns", Pie::PARAMETERS[2].about),
         Pie::PARAMETERS[3].at("pie.alpha", Pie::PARAMETERS[3].about),
         Pie::PARAMETERS[4].at("pie.beta", Pie::PARAMETERS[4].about),
         Pie::PARAMETERS[5]
-            .at("pie.ecn", "Mark packets of ECN-capable flows while the probability is low."),
+            .at("pie.ecn", "Mark packets of ECN-capable flows instead of dropping them, while the probability is at most `ecn_prob`."),
         Pie::PARAMETERS[6].at("pie.bytemode", Pie::PARAMETERS[6].about),
         whole("flows", 1, 65_536, 1024).at("flows", "Number of queues."),
         quantum("quantum", 1514).at("quantum_bytes", "Bytes that a flow may send in its turn."),
         whole("ecn_prob", 0, 100, 10)
-            .at("ecn_prob_percent", "Probability in percent up to which packets are marked."),
+            .at("ecn_prob_percent", "Drop probability up to which packets are marked instead, percent."),
     ];
 
     fn values(&self) -> Vec<Value> {

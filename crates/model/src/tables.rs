@@ -154,12 +154,12 @@ table! {
         codec: String = "Codec of a voice flow: g711; empty for others.",
         from_host: String = "Sending host.",
         to_host: String = "Receiving host.",
-        start_ns: Int = "First packet sent (SYN, datagram, request), start jitter included.",
-        established_ns: Int = "Handshake finished at the sender; start_ns for udp and ping.",
-        last_delivery_ns: Int = "Last payload byte handed to the receiving transport's in-order stream.",
-        end_ns: Int = "Everything acknowledged after the source stopped, or the end of the run.",
+        start_ns: Int = "Time of the first packet sent (SYN, datagram, request), start jitter included.",
+        established_ns: Int = "Time at which the handshake was finished at the sender; start_ns for udp and ping.",
+        last_delivery_ns: Int = "Time at which the last payload byte arrived in order at the receiver.",
+        end_ns: Int = "Time at which all data was acknowledged after the source stopped, or the end of the run.",
         delivered_bytes: Int = "Unique payload bytes that arrived in order at the receiver; ping: 0.",
-        sent_packets: Int = "Packets the sender put on its link, retransmissions and control included.",
+        sent_packets: Int = "Packets that the sender put on its link, retransmissions and control included.",
         sent_bytes: Int = "Ethernet frames of these packets, without FCS.",
         data_packets: Int = "Packets with payload put on the link, retransmissions included.",
         received_packets: Int = "Packets of the sender that arrived at the receiving host.",
@@ -186,8 +186,8 @@ table! {
         rtt_mean_ns: Float = "Mean RTT of ping; NaN for others.",
         tap: String = "First tap of the scenario that saw the flow's data; place of the tap_ columns.",
         tap_data_packets: Int = "Packets with payload seen at the tap.",
-        tap_retransmissions: Int = "Retransmissions among them, whether the original was lost before the tap or not (docs/captures.md).",
-        tap_rtt_samples: Int = "Data segments seen once and then covered by a cumulative ACK.",
+        tap_retransmissions: Int = "Retransmissions among them, also of segments lost before the tap (docs/captures.md).",
+        tap_rtt_samples: Int = "Data segments that were seen exactly once, and then acknowledged by a cumulative ACK.",
         tap_rtt_mean_ns: Float = "Mean time from such a segment to the first cumulative ACK of its last byte.",
         tap_rtt_min_ns: Int = "Minimum of these times.",
         tap_rtt_max_ns: Int = "Maximum of these times.",
@@ -264,7 +264,7 @@ table! {
         arrived_bytes: Int = "Frames of these packets.",
         left_packets: Int = "Packets handed to the next node.",
         left_bytes: Int = "Frames of these packets.",
-        dropped_overflow_packets: Int = "Dropped by a full queue; -1, as the next, where a kernel counts both together: random loss in the queue's netem.",
+        dropped_overflow_packets: Int = "Dropped by a full queue. On a kernel with random loss in the queue's netem, this column and the next are -1: it counts both together.",
         dropped_random_packets: Int = "Dropped by random or bursty loss.",
         dropped_scripted_packets: Int = "Dropped by scripted loss.",
         dropped_policed_packets: Int = "Dropped by the policer; unknown on a kernel.",
@@ -292,7 +292,7 @@ table! {
 }
 
 table! {
-    /// One row per packet and tap that it passed, within the stretch of time that was asked for. ARP is left out.
+    /// One row per packet and tap that it passed, in the time that `sampling` names. ARP is left out.
     PacketRow, PACKETS, "packets", {
         time_ns: Int = "Time at which the packet passed.",
         tap: String = "Name of the tap.",
@@ -311,7 +311,7 @@ table! {
 }
 
 table! {
-    /// One row per packet and direction of a link that it was offered to, within the stretch of time that was asked for. ARP is left out.
+    /// One row per packet and direction of a link that it reached, in the time that `sampling` names. ARP is left out.
     HopRow, HOPS, "hops", {
         offered_ns: Int = "Arrival at the link.",
         leaves_ns: Int = "Departure from the queue (serial link: of the first bit); -1: none by the end.",
@@ -344,22 +344,22 @@ table! {
 }
 
 table! {
-    /// One row per finished application transfer, and per object of a session, which may not have arrived.
+    /// One row per finished application transfer, and per object of a session, even if it did not arrive.
     TransferRow, TRANSFERS, "transfers", {
         flow: String = "Name of the flow.",
         group: String = "Group of the flow; empty: none.",
         session: String = "Name of the session; empty: none.",
         object: String = "Name of a session's object; empty: none.",
-        start_ns: Int = "First byte written by the application; of an object: it was wanted; -1: never.",
-        request_ns: Int = "Request sent by the client; -1: none.",
-        first_byte_ns: Int = "First bytes of the response at the client; -1: none.",
-        end_ns: Int = "Last byte at the receiving application; of an object: -1 if it has not arrived.",
+        start_ns: Int = "Time at which the application wrote the first byte; of an object: at which it was wanted; -1: never.",
+        request_ns: Int = "Time at which the client sent the request; -1: no request.",
+        first_byte_ns: Int = "Time at which the first bytes of the response arrived at the client; -1: none.",
+        end_ns: Int = "Time at which the last byte reached the receiving application; of an object: -1 if it has not arrived.",
         transfer_bytes: Int = "Payload.",
     }
 }
 
 table! {
-    /// One row per Multipath TCP connection: what only the connection as a whole has.
+    /// One row per Multipath TCP connection: what no single subflow has.
     ConnectionRow, CONNECTIONS, "connections", {
         connection: String = "Name of the connection, as in flows.",
         scheduler: String = "Multipath TCP scheduler.",

@@ -77,7 +77,7 @@ function drawPackets(body, file, row) {
   const drag = { drag: { x: true, y: true, uni: 24 } };
   const showLadder = (/** @type {number} */ min, /** @type {number} */ max) => {
     const inside = rows.filter((one) => one.t >= min && one.t <= max);
-    const note = inside.length > LADDER_MAX ? `The first ${LADDER_MAX} of ${inside.length} packets of the time shown: zoom in above.` : `${inside.length} packets.`;
+    const note = inside.length > LADDER_MAX ? `The first ${LADDER_MAX} of ${inside.length} packets of the time shown: zoom in above.` : `${inside.length} ${inside.length === 1 ? "packet" : "packets"}.`;
     ladderHolder.replaceChildren(
       element("p", { class: "faint" }, note),
       ladder(inside.slice(0, LADDER_MAX), side === 0 ? [end(row.from_address, row.from_port), end(row.to_address, row.to_port)] : [end(row.to_address, row.to_port), end(row.from_address, row.from_port)]),

@@ -4,7 +4,7 @@
 function totals(file) {
   const one = file.file;
   const seconds = one.first_ns === null ? 0 : (one.last_ns - one.first_ns) / 1e9;
-  const words = [`${one.packets.toLocaleString("en")} packets`, bytesText(one.bytes), `${seconds.toFixed(3)} s`, file.link_types.map((/** @type {Row} */ l) => l.link_type).join(", ")];
+  const words = [`${one.packets.toLocaleString("en")} ${one.packets === 1 ? "packet" : "packets"}`, bytesText(one.bytes), `${seconds.toFixed(3)} s`, file.link_types.map((/** @type {Row} */ l) => l.link_type).join(", ")];
   if (seconds > 0) {
     words.push(`${(one.packets / seconds).toPrecision(6)} packets/s`);
     words.push(`${((one.bytes * 8e-6) / seconds).toPrecision(4)} Mbit/s`);

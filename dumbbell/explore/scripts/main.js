@@ -42,7 +42,7 @@ function drawTitle() {
   const key = shell.experiment(params);
   const one = shell.state.experiments.find((/** @type {Row} */ other) => other.id === key);
   heading.textContent = one?.name ?? (key === "edited" ? "edited" : "unknown experiment");
-  progress.textContent = one ? `${one.finished === one.planned ? `${one.planned} runs` : `${one.finished} of ${one.planned} runs`} on ${one.engine}, ${one.mark ? `${one.mark}, ` : ""}${shell.state.store}` : shell.state.store;
+  progress.textContent = one ? `${one.finished === one.planned ? "" : `${one.finished} of `}${one.planned} ${one.planned === 1 ? "run" : "runs"} on ${one.engine}, ${one.mark ? `${one.mark}, ` : ""}${shell.state.store}` : shell.state.store;
   document.title = `${heading.textContent}: ${VIEW_WORDS[view].toLowerCase()}, Dumbbell explorer`;
   const known = shell.state.experiments;
   if (known.length < 2) {

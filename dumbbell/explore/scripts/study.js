@@ -68,7 +68,7 @@ function studyView(shell, params) {
         ...told.claims.map(claimPart),
         element("div", { class: "controls" },
           element("a", { class: "button", href: linkTo("run", { ...named, run: told.runs[0] ?? "" }) }, "Open its first run"),
-          element("a", { class: "button", href: linkTo("compare", { ...named, runs: told.runs.join(",") }) }, `Compare its ${told.runs.length} runs`)),
+          element("a", { class: "button", href: linkTo("compare", { ...named, runs: told.runs.join(",") }) }, told.runs.length === 1 ? "Compare its run" : `Compare its ${told.runs.length} runs`)),
         ...told.figures.map((/** @type {string} */ name) => figurePart(name, found.figures.find((/** @type {Row} */ one) => one.name === name)?.title ?? "")),
       );
       panel.scrollIntoView({ block: "nearest" });

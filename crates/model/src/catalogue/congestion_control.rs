@@ -16,13 +16,13 @@ macro_rules! for_congestion_controls {
                 title: "Reno",
                 linux: Some(InLinux { name: "reno", option: "", since: "2.6.13" }),
                 source: "RFC 5681; Linux's tcp_cong.c",
-                about: "Grows by a packet per round trip, halves at a loss.",
+                about: "Grows by a packet per RTT, halves its window at a loss.",
             };
             Bic bic {
                 title: "BIC",
                 linux: Some(InLinux { name: "bic", option: "TCP_CONG_BIC", since: "2.6.8" }),
                 source: "Xu, Harfoush, Rhee 2004; Linux's tcp_bic.c",
-                about: "Searches the window of the last loss by bisection.",
+                about: "Approaches the window of the last loss by binary search, then probes beyond it.",
             };
             Cubic cubic {
                 title: "CUBIC",
@@ -35,7 +35,7 @@ macro_rules! for_congestion_controls {
                 linux: Some(InLinux { name: "bbr", option: "TCP_CONG_BBR", since: "4.9" }),
                 paced_by_fq: true,
                 source: "BBR v1: Cardwell et al. 2016; Linux's tcp_bbr.c",
-                about: "Paces at the measured bottleneck rate, probes for rate and round-trip time.",
+                about: "Paces at the measured bottleneck rate; probes for a higher rate and for the minimum RTT.",
             };
             Westwood westwood {
                 title: "Westwood+",
@@ -45,7 +45,7 @@ macro_rules! for_congestion_controls {
                     since: "2.6.13",
                 }),
                 source: "Mascolo et al. 2001, Grieco and Mascolo 2004; Linux's tcp_westwood.c",
-                about: "Reno that falls, at a loss, to the measured rate times the least RTT.",
+                about: "Reno, but a loss sets the window to the measured rate times the minimum RTT.",
             };
             Scalable scalable {
                 title: "Scalable",
@@ -55,7 +55,7 @@ macro_rules! for_congestion_controls {
                     since: "2.6.13",
                 }),
                 source: "Kelly 2003; Linux's tcp_scalable.c",
-                about: "Grows by a share of the window per round trip, falls by an eighth.",
+                about: "Grows by a fixed share of its window per RTT, falls by an eighth at a loss.",
             };
             Highspeed highspeed {
                 title: "HighSpeed",
@@ -65,25 +65,25 @@ macro_rules! for_congestion_controls {
                     since: "2.6.13",
                 }),
                 source: "RFC 3649; Linux's tcp_highspeed.c",
-                about: "Grows faster and falls less, the larger the window is.",
+                about: "The larger its window, the faster it grows and the less it falls at a loss.",
             };
             Vegas vegas {
                 title: "Vegas",
                 linux: Some(InLinux { name: "vegas", option: "TCP_CONG_VEGAS", since: "2.6.13" }),
                 source: "Brakmo, O'Malley, Peterson 1994; Linux's tcp_vegas.c",
-                about: "Keeps two to four packets queued, which it sees by the round-trip time.",
+                about: "Keeps two to four packets queued; it estimates them from the RTT.",
             };
             Veno veno {
                 title: "Veno",
                 linux: Some(InLinux { name: "veno", option: "TCP_CONG_VENO", since: "2.6.18" }),
                 source: "Fu and Liew 2003; Linux's tcp_veno.c",
-                about: "Reno that takes a loss with a short queue for random, and falls by a fifth.",
+                about: "Reno, but a loss while the queue is short counts as random: the window falls by a fifth.",
             };
             Htcp htcp {
                 title: "H-TCP",
                 linux: Some(InLinux { name: "htcp", option: "TCP_CONG_HTCP", since: "2.6.13" }),
                 source: "Leith and Shorten 2004; Linux's tcp_htcp.c",
-                about: "Grows faster, the longer the last loss is ago; falls by the queueing share.",
+                about: "Grows faster the longer ago the last loss was; a loss takes the share of the RTT that is queueing delay.",
             };
             Illinois illinois {
                 title: "Illinois",
@@ -93,33 +93,33 @@ macro_rules! for_congestion_controls {
                     since: "2.6.22",
                 }),
                 source: "Liu, Başar, Srikant 2006; Linux's tcp_illinois.c",
-                about: "Grows slower and falls further, the longer packets wait.",
+                about: "The longer packets wait in the queue, the slower it grows and the further it falls at a loss.",
             };
             Yeah yeah {
                 title: "YeAH",
                 linux: Some(InLinux { name: "yeah", option: "TCP_CONG_YEAH", since: "2.6.22" }),
                 source: "Baiocchi, Castellani, Vacirca 2007; Linux's tcp_yeah.c",
-                about: "Scalable while few packets wait, else Reno; gives up queued packets.",
+                about: "Scalable while few packets are queued, otherwise Reno; lowers its window to empty the queue.",
             };
             Hybla hybla {
                 title: "Hybla",
                 linux: Some(InLinux { name: "hybla", option: "TCP_CONG_HYBLA", since: "2.6.13" }),
                 source: "Caini and Firrincieli 2004; Linux's tcp_hybla.c",
-                about: "Grows over a long path as a flow of 25 ms does in the same time.",
+                about: "Grows over a path with a long RTT as fast as Reno does with an RTT of 25 ms.",
             };
             Dctcp dctcp {
                 title: "DCTCP",
                 linux: Some(InLinux { name: "dctcp", option: "TCP_CONG_DCTCP", since: "3.18" }),
                 needs_ecn: true,
                 source: "RFC 8257; Linux's tcp_dctcp.c",
-                about: "Falls by half the share of marked packets; needs DCTCP and ECN at both ends.",
+                about: "The window falls by half the share of marked packets. Needs DCTCP and ECN at both ends.",
             };
             Bbr3 bbr3 {
                 title: "BBR v3",
                 linux: Some(InLinux { name: "bbr", option: "TCP_CONG_BBR", since: "" }),
                 paced_by_fq: true,
                 source: "draft-ietf-ccwg-bbr; google/bbr's v3",
-                about: "BBR with bounds that losses set, so that it shares with others.",
+                about: "BBR with bounds on rate and window that losses set, so that it shares with other flows.",
             };
             Prague prague {
                 title: "Prague",
@@ -127,60 +127,60 @@ macro_rules! for_congestion_controls {
                 needs_ecn: true,
                 l4s: true,
                 source: "draft-briscoe-iccrg-prague-congestion-control, RFC 9331; L4STeam/linux's tcp_prague.c",
-                about: "DCTCP for the Internet: ECT(1), Accurate ECN, growth as on a path of 25 ms.",
+                about: "DCTCP for the Internet: sends ECT(1), uses Accurate ECN, and grows as on a path of 25 ms.",
             };
             Nv nv {
                 title: "NV",
                 linux: Some(InLinux { name: "nv", option: "TCP_CONG_NV", since: "4.8" }),
                 source: "Brakmo 2010; Linux's tcp_nv.c",
-                about: "Vegas by rates: keeps ten packets queued. For data centres where all use it.",
+                about: "Vegas by rates: keeps ten packets queued. For data centres in which all flows use it.",
             };
             Cdg cdg {
                 title: "CDG",
                 linux: Some(InLinux { name: "cdg", option: "TCP_CONG_CDG", since: "4.2" }),
                 source: "Hayes and Armitage 2011; Linux's tcp_cdg.c",
-                about: "Reno that backs off by chance, the more likely the more the RTT grows.",
+                about: "Reno that also backs off at random, the more often the faster the RTT grows.",
             };
             Lp lp {
                 title: "LP",
                 linux: Some(InLinux { name: "lp", option: "TCP_CONG_LP", since: "2.6.18" }),
                 source: "Kuzmanovic and Knightly 2003; Linux's tcp_lp.c",
-                about: "Reno that gives way to others as soon as packets wait, by one-way delays.",
+                about: "Reno for background traffic: yields to other flows as soon as one-way delays show a queue.",
             };
             LedbatPlusPlus ledbat_plus_plus {
                 name: "ledbat++",
                 title: "LEDBAT++",
                 source: "draft-irtf-iccrg-ledbat-plus-plus-01, RFC 6817",
-                about: "For background traffic: keeps a queue of 60 ms at most, and stops to measure.",
+                about: "For background traffic: keeps a queue of at most 60 ms, and pauses to measure the base delay.",
             };
             Copa copa {
                 title: "Copa",
                 source: "Arun and Balakrishnan 2018",
-                about: "Keeps two packets queued; competes as NewReno where others fill the queue.",
+                about: "Keeps two packets queued; competes as NewReno while other flows fill the queue.",
             };
             Lia lia {
                 title: "LIA",
                 coupled: true,
                 source: "RFC 6356",
-                about: "Linked increases: all subflows together grow as one TCP on the best path.",
+                about: "Linked increases: all subflows together grow as one TCP flow on the best path.",
             };
             Olia olia {
                 title: "OLIA",
                 coupled: true,
                 source: "Khalili et al. 2013",
-                about: "Opportunistic linked increases: moves to the best paths.",
+                about: "Opportunistic linked increases: moves traffic to the best paths.",
             };
             Balia balia {
                 title: "BALIA",
                 coupled: true,
                 source: "Peng et al. 2016",
-                about: "Balanced linked adaptation, between LIA and OLIA.",
+                about: "Balanced linked adaptation: a compromise between LIA and OLIA.",
             };
             Wvegas wvegas {
                 title: "wVegas",
                 coupled: true,
                 source: "Cao, Xu, Fu 2012",
-                about: "Weighted Vegas: equal congestion on all paths, seen by delay.",
+                about: "Weighted Vegas: equalises congestion on all paths, measured by delay.",
             };
         }
     };

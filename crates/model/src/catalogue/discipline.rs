@@ -20,9 +20,9 @@ macro_rules! for_disciplines {
                 title: "FIFO, head drop",
                 linux: in_linux("pfifo_head_drop", "NET_SCH_FIFO", "2.6.34"),
                 source: "Linux's sch_fifo.c",
-                about: "First in, first out; a full queue drops its head.",
+                about: "First in, first out; if the queue is full, its oldest packet is dropped.",
             } {
-                /// Longest queue.
+                /// Queue limit.
                 limit_packets "limit_packets": u64 = packets("limit", 1000);
             };
             Red red {
@@ -30,29 +30,29 @@ macro_rules! for_disciplines {
                 title: "RED",
                 linux: in_linux("red", "NET_SCH_RED", "2.2"),
                 source: "Floyd and Jacobson 1993; Floyd et al. 2001; Linux's sch_red.c",
-                about: "Signals by chance, the more often the longer the average queue.",
+                about: "Signals at random, the more often the longer the average queue.",
             } {
-                /// Longest queue.
+                /// Queue limit.
                 limit_bytes "limit_bytes": u64 = bytes("limit", 400_000);
-                /// Average queue from which on packets are signalled.
+                /// Average queue at which random signals begin.
                 min_bytes "min_bytes": u64 = bytes("min", 0).derived("a third of `max`");
-                /// Average queue from which on all packets are signalled.
+                /// Average queue at which every packet is signalled.
                 max_bytes "max_bytes": u64 = bytes("max", 0).derived("3 `min`, or a quarter of `limit`");
-                /// Length of a packet for the weight of the average.
+                /// Mean packet length, from which the weight of the average follows.
                 average_packet_bytes "average_packet_bytes": u64 = bytes("avpkt", 1000);
-                /// Burst that does not raise the average from 0 to `min`; it sets the weight.
+                /// Packets of a burst that may pass before the average reaches `min`; sets the weight of the average.
                 burst_packets "burst_packets": u64 =
                     whole("burst", 1, 65_536, 0).derived("(2 `min` + `max`) / (3 `avpkt`)");
-                /// Probability of a signal where the average reaches `max`.
+                /// Probability of a signal as the average reaches `max`.
                 probability "probability": f64 = share("probability", 0.02);
-                /// Mark packets of ECN-capable flows (RFC 3168).
+                /// Mark packets of ECN-capable flows instead of dropping them (RFC 3168).
                 ecn "ecn": bool = flag("ecn", false);
-                /// Above `max`, drop also packets that could be marked.
+                /// Above `max`, drop all packets, also those that could be marked.
                 harddrop "harddrop": bool = flag("harddrop", false);
-                /// With `ecn`: never drop packets of other flows early; they end at `limit`.
+                /// With `ecn`: packets of other flows are dropped only at `limit`, never earlier.
                 nodrop "nodrop": bool = flag("nodrop", false);
-                /// Change the probability to hold the average between both bounds. Not on the kernel's
-                /// engines: `tc` does not make the kernel adapt.
+                /// Adapts the probability so that the average stays between `min` and `max`. Simulator only: `tc`
+                /// does not make the kernel adapt.
                 adaptive "adaptive": bool = flag("adaptive", false);
             };
             Choke choke {
@@ -60,20 +60,20 @@ macro_rules! for_disciplines {
                 title: "CHOKe",
                 linux: in_linux("choke", "NET_SCH_CHOKE", "2.6.39"),
                 source: "Pan, Prabhakar and Psounis 2000; Linux's sch_choke.c",
-                about: "RED that drops a packet and one drawn from the queue if both are of a flow.",
+                about: "RED that also compares an arriving packet with one drawn from the queue, and drops both if they belong to one flow.",
             } {
-                /// Longest queue.
+                /// Queue limit.
                 limit_packets "limit_packets": u64 = packets("limit", 1000).at_most(131_071);
-                /// Average queue from which on packets are compared and signalled.
+                /// Average queue at which comparisons and random signals begin.
                 min_packets "min_packets": u64 = packets("min", 0).derived("a third of `max`");
-                /// Average queue above which all packets are signalled.
+                /// Average queue above which every packet is signalled.
                 max_packets "max_packets": u64 = packets("max", 0).derived("a quarter of `limit`");
-                /// Burst that does not raise the average from 0 to `min`; it sets the weight.
+                /// Packets of a burst that may pass before the average reaches `min`; sets the weight of the average.
                 burst_packets "burst_packets": u64 =
                     whole("burst", 1, 65_536, 0).derived("(2 `min` + `max`) / 3");
-                /// Probability of a signal where the average reaches `max`.
+                /// Probability of a signal as the average reaches `max`.
                 probability "probability": f64 = share("probability", 0.02);
-                /// Mark packets of ECN-capable flows (RFC 3168); two of a flow are dropped all the same.
+                /// Mark packets of ECN-capable flows instead of dropping them (RFC 3168). Pairs of one flow are still dropped.
                 ecn "ecn": bool = flag("ecn", false);
             };
             Codel codel {
@@ -81,17 +81,17 @@ macro_rules! for_disciplines {
                 title: "CoDel",
                 linux: in_linux("codel", "NET_SCH_CODEL", "3.5"),
                 source: "RFC 8289; Linux's sch_codel.c",
-                about: "Signals while packets have waited longer than a target for an interval.",
+                about: "Signals once packets have waited longer than a target for a whole interval.",
             } {
-                /// Longest queue.
+                /// Queue limit.
                 limit_packets "limit_packets": u64 = packets("limit", 1000);
-                /// Acceptable time in the queue.
+                /// Time in the queue that is acceptable.
                 target "target_ns": Span = time("target", 0, 5_000_000);
-                /// Time for which the target may be exceeded.
+                /// Time for which packets may exceed the target before a signal.
                 interval "interval_ns": Span = time("interval", 1, 100_000_000);
-                /// Mark packets of ECN-capable flows (RFC 3168).
+                /// Mark packets of ECN-capable flows instead of dropping them (RFC 3168).
                 ecn "ecn": bool = flag("ecn", false);
-                /// Mark ECN-capable packets that have waited longer, as DCTCP expects (RFC 8257); 0: off.
+                /// Mark every ECN-capable packet that has waited longer than this, as DCTCP expects (RFC 8257); 0: off.
                 ce_threshold "ce_threshold_ns": Span = time("ce_threshold", 0, 0);
             };
             FqCodel fq_codel {
@@ -101,21 +101,21 @@ macro_rules! for_disciplines {
                 source: "RFC 8290; Linux's sch_fq_codel.c",
                 about: "A queue with CoDel for each flow, served in turn, new flows first.",
             } {
-                /// Longest queue, all flows together.
+                /// Queue limit over all flows.
                 limit_packets "limit_packets": u64 = packets("limit", 10_240);
                 /// Number of queues.
                 flows "flows": u32 = whole("flows", 1, 65_536, 1024);
                 /// Bytes that a flow may send in its turn.
                 quantum_bytes "quantum_bytes": u32 = quantum("quantum", 1514);
-                /// Acceptable time in the queue.
+                /// Time in the queue that is acceptable.
                 target "target_ns": Span = time("target", 0, 5_000_000);
-                /// Time for which the target may be exceeded.
+                /// Time for which packets may exceed the target before a signal.
                 interval "interval_ns": Span = time("interval", 1, 100_000_000);
-                /// Mark packets of ECN-capable flows (RFC 3168).
+                /// Mark packets of ECN-capable flows instead of dropping them (RFC 3168).
                 ecn "ecn": bool = flag("ecn", true);
-                /// Mark ECN-capable packets that have waited longer, as DCTCP expects (RFC 8257); 0: off.
+                /// Mark every ECN-capable packet that has waited longer than this, as DCTCP expects (RFC 8257); 0: off.
                 ce_threshold "ce_threshold_ns": Span = time("ce_threshold", 0, 0);
-                /// Only ECT(1) is marked by `ce_threshold`, as L4S expects (`ce_threshold_selector` 0x1/0x3).
+                /// `ce_threshold` marks only ECT(1), as L4S expects (in `tc`: `ce_threshold_selector 0x1/0x3`).
                 ce_threshold_ect1 "ce_threshold_ect1": bool = flag("ce_threshold_ect1", false);
             };
             Pie pie {
@@ -123,21 +123,21 @@ macro_rules! for_disciplines {
                 title: "PIE",
                 linux: in_linux("pie", "NET_SCH_PIE", "3.14"),
                 source: "RFC 8033; Linux's sch_pie.c",
-                about: "Signals by chance, with a probability controlled by delay and its change.",
+                about: "Signals at random; the probability follows the queueing delay and its change.",
             } {
-                /// Longest queue.
+                /// Queue limit.
                 limit_packets "limit_packets": u64 = packets("limit", 1000);
-                /// Delay that is aimed at.
+                /// Queueing delay that the controller aims at.
                 target "target_ns": Span = time("target", 1, 15_000_000);
                 /// Time between updates of the probability.
                 tupdate "tupdate_ns": Span = time("tupdate", 1_000_000, 15_000_000);
-                /// Weight of the delay's distance from the target, in sixteenths per second.
+                /// Weight of the distance between delay and target, in sixteenths per second.
                 alpha "alpha": u32 = whole("alpha", 0, 32, 2);
-                /// Weight of the delay's change, in sixteenths per second.
+                /// Weight of the change of the delay, in sixteenths per second.
                 beta "beta": u32 = whole("beta", 0, 32, 20);
-                /// Mark packets of ECN-capable flows while the probability is at most a tenth.
+                /// Mark packets of ECN-capable flows instead of dropping them, while the probability is at most 10 %.
                 ecn "ecn": bool = flag("ecn", false);
-                /// Drop short packets more rarely.
+                /// Drop probability in proportion to the packet's length.
                 bytemode "bytemode": bool = flag("bytemode", false);
             };
             FqPie fq_pie {
@@ -152,17 +152,17 @@ macro_rules! for_disciplines {
                 title: "SFQ",
                 linux: in_linux("sfq", "NET_SCH_SFQ", "2.2"),
                 source: "McKenney 1990; Linux's sch_sfq.c",
-                about: "A queue for each flow, served in turn, without perturbation.",
+                about: "A queue for each flow, served in turn; its hash never changes (no perturbation).",
             } {
-                /// Longest queue, all flows together.
+                /// Queue limit over all flows.
                 limit_packets "limit_packets": u64 = packets("limit", 127);
-                /// Flows that may wait at once.
+                /// Number of flows that may have packets waiting at once.
                 flows "flows": u32 = whole("flows", 1, 65_536, 128);
-                /// Longest queue of a flow, packets.
+                /// Queue limit of a flow, packets.
                 depth_packets "depth_packets": u32 = whole("depth", 1, 127, 127);
                 /// Bytes that a flow may send in its turn.
                 quantum_bytes "quantum_bytes": u32 = quantum("quantum", 1514);
-                /// A flow at its depth loses its head, not the packet that arrives.
+                /// A flow at its depth drops its oldest packet, not the arriving one.
                 headdrop "headdrop": bool = flag("headdrop", false);
             };
             Fq fq {
@@ -170,18 +170,18 @@ macro_rules! for_disciplines {
                 title: "fq",
                 linux: in_linux("fq", "NET_SCH_FQ", "3.12"),
                 source: "Linux's sch_fq.c",
-                about: "A queue for each flow, served in turn; forwarded packets are not paced.",
+                about: "A queue for each flow, served in turn. On a link it paces nothing, as forwarded packets have no pacing rate.",
             } {
-                /// Longest queue, all flows together; with `priority_bands` that of each band.
+                /// Queue limit over all flows; with `priority_bands`, the limit of each band.
                 limit_packets "limit_packets": u64 = packets("limit", 10_000);
-                /// Longest queue of a flow.
+                /// Queue limit of a flow.
                 flow_limit_packets "flow_limit_packets": u64 = packets("flow_limit", 100);
                 /// Bytes that a flow may send in its turn.
                 quantum_bytes "quantum_bytes": u32 = quantum("quantum", 3028);
                 /// Bytes that a flow may send in its first turn.
                 initial_quantum_bytes "initial_quantum_bytes": u32 = quantum("initial_quantum", 15_140);
-                /// Three bands by codepoint, and one queue for packets that find none waiting: as since Linux
-                /// 6.7, on whose kernels it always is.
+                /// Linux since 6.7, whose fq always does this: three priority bands by DSCP, and one common queue
+                /// for packets that arrive while nothing waits.
                 priority_bands "priority_bands": bool = flag("priority_bands", false);
             };
             Dualpi2 dualpi2 {
@@ -189,31 +189,31 @@ macro_rules! for_disciplines {
                 title: "DualPI2",
                 linux: in_linux("dualpi2", "NET_SCH_DUALPI2", "6.17"),
                 source: "RFC 9332; Linux's sch_dualpi2.c",
-                about: "A queue of low latency for ECT(1) and CE beside one for all others, with coupled signals.",
+                about: "A queue of low latency for packets with ECT(1) or CE, and one for all others; their signals are coupled.",
             } {
-                /// Longest queue, both together.
+                /// Limit of both queues together.
                 limit_packets "limit_packets": u64 = packets("limit", 10_000);
-                /// Delay that the controller aims at.
+                /// Queueing delay that the controller aims at.
                 target "target_ns": Span = time("target", 0, 15_000_000);
                 /// Time between updates of the probability.
                 tupdate "tupdate_ns": Span = time("tupdate", 1000, 16_000_000).at_most(4_000_000_000);
-                /// Weight of the delay's distance from the target, in 256ths per second.
+                /// Weight of the distance between delay and target, in 256ths per second.
                 alpha "alpha": u32 = whole("alpha", 1, 65_535, 41);
-                /// Weight of the delay's change, in 256ths per second.
+                /// Weight of the change of the delay, in 256ths per second.
                 beta "beta": u32 = whole("beta", 1, 65_535, 819);
-                /// Sojourn time above which packets of the queue of low latency are marked.
+                /// Time in the queue of low latency above which every packet is marked: the step.
                 step_threshold "step_thresh_ns": Span = time("step_thresh", 0, 1_000_000).at_most(4_000_000_000);
-                /// Packets in the queue of low latency from which on the step applies.
+                /// Fewest packets in the queue of low latency for which the step applies.
                 min_qlen_step "min_qlen_step": u32 = whole("min_qlen_step", 0, 65_535, 0);
-                /// Factor of the probability for the queue of low latency.
+                /// Ratio of the marking probability in the queue of low latency to the controller's.
                 coupling_factor "coupling_factor": u32 = whole("coupling_factor", 1, 255, 2);
-                /// Share in percent that the classic queue keeps.
+                /// Least share of the rate for the queue of all other packets, percent.
                 classic_protection_percent "classic_protection_percent": u32 = whole("classic_protection", 0, 100, 10);
-                /// Drop where the probability for low latency reaches 1; else the queue grows to its limit.
+                /// If the probability for low latency reaches 1, drop its packets; otherwise its queue grows to the limit.
                 drop_on_overload "drop_on_overload": bool = flag("drop_on_overload", true);
-                /// Decide when a packet arrives, not when it leaves.
+                /// Drop or mark when a packet arrives, not when it leaves.
                 drop_enqueue "drop_enqueue": bool = flag("drop_enqueue", false);
-                /// Take ECT(0) for low latency too.
+                /// Packets with ECT(0) also use the queue of low latency.
                 any_ect "any_ect": bool = flag("any_ect", false);
             };
             Cake cake {
@@ -221,27 +221,27 @@ macro_rules! for_disciplines {
                 title: "CAKE",
                 linux: in_linux("cake", "NET_SCH_CAKE", "4.19"),
                 source: "Høiland-Jørgensen, Täht and Morton 2018; Linux's sch_cake.c",
-                about: "A shaper with tins by codepoint, a queue for each flow, fair among hosts, and COBALT.",
+                about: "A shaper with priority tins by DSCP, a queue with COBALT for each flow, and fairness among hosts.",
             } {
-                /// Rate of its own shaper; the link then has none.
+                /// Rate of CAKE's own shaper; the link then has no `rate`.
                 bandwidth "bandwidth_bps": Rate = rate("bandwidth").within(0, u64::MAX).derived("unlimited: the link's `rate` empties it");
-                /// Tins of priority, by codepoint.
+                /// Set of priority tins by DSCP, as in tc-cake(8).
                 diffserv "diffserv": Diffserv = choice("diffserv", Diffserv::WORDS);
-                /// Among whom the rate is shared equally.
+                /// What shares the rate equally: flows, hosts, or both, as in tc-cake(8).
                 isolation "isolation": Isolation = choice("isolation", Isolation::WORDS);
-                /// Round-trip time for which COBALT is set: its interval. Its target is a twentieth.
+                /// Typical RTT: COBALT's interval; its target is a twentieth of it.
                 rtt "rtt_ns": Span = time("rtt", 1000, 100_000_000).at_most(4_000_000_000);
-                /// Bytes around an IP packet on the line. 14: the frame, as without this word of `tc`.
+                /// Bytes that the line adds to an IP packet. The default is an Ethernet header, as `tc` without `overhead`.
                 overhead_bytes "overhead_bytes": i32 = of_unit("overhead", Unit::Signed).at_most(256).given(14);
-                /// Shortest packet on the line; shorter ones are padded.
+                /// Shortest packet on the line; shorter ones count as this long.
                 mpu_bytes "mpu_bytes": u32 = bytes("mpu", 0).within(0, 256);
-                /// Cells or code of the line.
+                /// Line code: none, cells of ATM, or PTM.
                 atm "atm": Cells = choice("atm", Cells::WORDS);
-                /// Removes queued ACKs that a later one makes needless.
+                /// Removes queued ACKs that a later ACK of the flow makes superfluous.
                 ack_filter "ack_filter": AckFilter = choice("ack_filter", AckFilter::WORDS);
-                /// The shaper stands behind the bottleneck: dropped packets count too.
+                /// The shaper stands behind the bottleneck, so dropped packets use its rate too.
                 ingress "ingress": bool = flag("ingress", false);
-                /// Longest queue, memory of its packets.
+                /// Queue limit as the memory that its packets take.
                 memlimit_bytes "memlimit_bytes": u32 = bytes("memlimit", 0).within(0, 1 << 31).derived("4 `bandwidth` `rtt`, at least 4 MiB, at most 10240 frames");
             };
             Prio prio {
@@ -249,21 +249,21 @@ macro_rules! for_disciplines {
                 title: "Priority bands",
                 linux: in_linux("prio", "NET_SCH_PRIO", "2.2"),
                 source: "Linux's sch_prio.c",
-                about: "Bands by codepoint; the first that is not empty is served.",
+                about: "Bands by DSCP, in order of priority; the first that is not empty is served.",
             };
             Drr drr {
                 name: "drr",
                 title: "DRR",
                 linux: in_linux("drr", "NET_SCH_DRR", "2.6.29"),
                 source: "Shreedhar and Varghese 1995; Linux's sch_drr.c",
-                about: "Classes by codepoint, served in turn by their quanta.",
+                about: "Classes by DSCP, served in turn; each sends the bytes of its quantum.",
             };
             Htb htb {
                 name: "htb",
                 title: "HTB",
                 linux: in_linux("htb", "NET_SCH_HTB", "2.4.20"),
                 source: "Linux's sch_htb.c",
-                about: "Token buckets: classes by codepoint share a rate and borrow from each other.",
+                about: "Token buckets: classes by DSCP have rates of their own, and borrow what others leave unused.",
             };
         }
     };
@@ -335,7 +335,7 @@ const FIFOS: [Entry; 2] = [
         about: "First in, first out; a packet that does not fit is dropped.",
         parameters: &[Parameter {
             field: "limit_packets",
-            about: "Longest queue.",
+            about: "Queue limit.",
             ..packets("limit", 1000)
         }],
         ..PLAIN
@@ -350,7 +350,7 @@ const FIFOS: [Entry; 2] = [
         about: "First in, first out; a packet that does not fit is dropped.",
         parameters: &[Parameter {
             field: "limit_bytes",
-            about: "Longest queue, bytes of frames.",
+            about: "Queue limit, bytes of frames.",
             ..bytes("limit", 1_514_000)
         }],
         ..PLAIN

@@ -68,7 +68,8 @@ pub const ENTRIES: &[Entry] = &[
         title: "Loss in bursts",
         linux: "netem loss gemodel",
         source: "Gilbert 1960, Elliott 1963",
-        about: "Two states, one draw per packet for the state and one for the loss.",
+        about:
+            "Two states with a loss probability each; every packet draws the state, then the loss.",
         parameters: &[
             share("good_to_bad", 0.0)
                 .required()

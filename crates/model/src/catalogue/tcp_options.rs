@@ -64,7 +64,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("gso", Unit::Flag)
             .derived(PROFILE)
-            .at("gso", "TCP builds GSO segments of about a millisecond's worth"),
+            .at("gso", "TCP builds GSO segments of about 1 ms at the pacing rate"),
         setting: Setting::Device("gso_max_segs"),
         since: "2.6.17",
         source: "",
@@ -90,7 +90,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("ssthresh", Unit::Number).within(0, U32).derived(PROFILE).at(
             "ssthresh",
-            "slow-start threshold remembered of the destination, segments; 0: none",
+            "initial slow-start threshold, as cached for the destination, segments; 0: none",
         ),
         setting: Setting::Route("ssthresh"),
         since: "2.3.15",
@@ -230,7 +230,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("forward_retransmit", Unit::Flag).derived(PROFILE).at(
             "forward_retransmit",
-            "NextSeg rule 3: holes not marked lost are retransmitted, until Linux 4.14",
+            "when no new data may be sent, holes not marked lost are retransmitted, until Linux 4.14",
         ),
         setting: Setting::Absent,
         since: "",
@@ -239,7 +239,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("rate_halving", Unit::Flag)
             .derived(PROFILE)
-            .at("rate_halving", "cwnd falls by a packet with every second ACK, until Linux 3.1"),
+            .at("rate_halving", "in Recovery cwnd falls by a packet with every second ACK, until Linux 3.1"),
         setting: Setting::Absent,
         since: "",
         source: "Mathis et al. 1999",
@@ -284,7 +284,7 @@ pub const ENTRIES: &[Entry] = &[
         parameter: of_unit("tcp_comp_sack_delay_ns", Unit::Time)
             .within(0, u64::MAX)
             .derived(PROFILE)
-            .at("tcp_comp_sack_delay_ns", "upper bound of their delay"),
+            .at("tcp_comp_sack_delay_ns", "upper bound of the delay of compressed ACKs"),
         setting: Setting::Sysctl("net.ipv4.tcp_comp_sack_delay_ns"),
         since: "4.18",
         source: "",
@@ -293,7 +293,7 @@ pub const ENTRIES: &[Entry] = &[
         parameter: of_unit("tcp_comp_sack_rtt_percent", Unit::Number)
             .within(1, 1000)
             .derived(PROFILE)
-            .at("tcp_comp_sack_rtt_percent", "share of the RTT that their delay is at most, %"),
+            .at("tcp_comp_sack_rtt_percent", "upper bound of the delay of compressed ACKs, % of the RTT"),
         setting: Setting::Release,
         since: "6.19",
         source: "",
@@ -302,7 +302,7 @@ pub const ENTRIES: &[Entry] = &[
         parameter: of_unit("tcp_comp_sack_slack_ns", Unit::Time)
             .within(0, u64::MAX)
             .derived(PROFILE)
-            .at("tcp_comp_sack_slack_ns", "timer slack of their delay"),
+            .at("tcp_comp_sack_slack_ns", "timer slack of the delay of compressed ACKs"),
         setting: Setting::Sysctl("net.ipv4.tcp_comp_sack_slack_ns"),
         since: "5.8",
         source: "",
@@ -334,7 +334,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("tcp_adv_win_scale", Unit::Signed).within(0, 31).derived(PROFILE).at(
             "tcp_adv_win_scale",
-            "share of the receive buffer that is window: 1/2 for 1, 3/4 for 2",
+            "share of the receive buffer that is advertised as window: 1/2 for 1, 3/4 for 2",
         ),
         setting: Setting::Sysctl("net.ipv4.tcp_adv_win_scale"),
         since: "2.4",
@@ -343,7 +343,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("scaling_ratio", Unit::Flag).derived(PROFILE).at(
             "scaling_ratio",
-            "measures per connection which share of the receive buffer is window, since Linux 6.6",
+            "measures for each connection which share of the receive buffer to advertise, since Linux 6.6",
         ),
         setting: Setting::Release,
         since: "6.6",
@@ -352,7 +352,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("skb_small_head", Unit::Flag).derived(PROFILE).at(
             "skb_small_head",
-            "heads of skbs in the send buffer come from a cache of 704 bytes, since Linux 6.3",
+            "skb heads in the send buffer take 704 bytes each, from a cache, since Linux 6.3",
         ),
         setting: Setting::Release,
         since: "6.3",
@@ -361,7 +361,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("grow_skb", Unit::Flag)
             .derived(PROFILE)
-            .at("grow_skb", "an skb to be sent takes payload of the next, since Linux 6.10"),
+            .at("grow_skb", "an skb about to be sent is filled with payload of the next one, since Linux 6.10"),
         setting: Setting::Release,
         since: "6.10",
         source: "tcp_grow_skb",
@@ -394,7 +394,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("mptcp_set_rcvlowat", Unit::Flag).derived(PROFILE).at(
             "mptcp_set_rcvlowat",
-            "ACKs of Multipath TCP's subflows follow the application's read, since Linux 6.8",
+            "a subflow of Multipath TCP sends its ACK after the application's read, since Linux 6.8",
         ),
         setting: Setting::Release,
         since: "6.8",
@@ -403,7 +403,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("mptcp_last_snd", Unit::Flag).derived(PROFILE).at(
             "mptcp_last_snd",
-            "bursts of Multipath TCP's scheduler outlast the event that began them, until Linux 6.5",
+            "a burst of Multipath TCP's scheduler goes on after the event that began it, until Linux 6.5",
         ),
         setting: Setting::Release,
         since: "",
@@ -420,7 +420,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("rx_segment", Unit::Buffer).derived(PROFILE).at(
             "rx_segment",
-            "buffer of a received segment: `pages`, `small_head`, `copied`, or a size (`skb->truesize`)",
+            "memory charged for a received segment (`skb->truesize`): `pages`, `small_head`, `copied`, or a size",
         ),
         setting: Setting::Device("driver"),
         since: "",
@@ -430,7 +430,7 @@ pub const ENTRIES: &[Entry] = &[
         parameter: of_unit("tcp_limit_output_bytes", Unit::Bytes)
             .within(0, u64::MAX)
             .derived(PROFILE)
-            .at("tcp_limit_output_bytes", "bytes of a socket below TCP (TCP small queues)"),
+            .at("tcp_limit_output_bytes", "bytes of a socket that may wait below TCP (TCP small queues)"),
         setting: Setting::Sysctl("net.ipv4.tcp_limit_output_bytes"),
         since: "3.6",
         source: "",
@@ -438,7 +438,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("queue_at_interface", Unit::Flag)
             .derived(PROFILE)
-            .at("queue_at_interface", "queues of the host's links count as below TCP"),
+            .at("queue_at_interface", "queues of the host's links belong to its interface: TCP small queues count them"),
         setting: Setting::Absent,
         since: "",
         source: "",
@@ -455,7 +455,7 @@ pub const ENTRIES: &[Entry] = &[
         parameter: of_unit("tcp_pacing_ss_ratio", Unit::Number)
             .within(1, 1000)
             .derived(PROFILE)
-            .at("tcp_pacing_ss_ratio", "pacing rate over cwnd/srtt in slow start, percent"),
+            .at("tcp_pacing_ss_ratio", "pacing rate in slow start, percent of cwnd/srtt"),
         setting: Setting::Sysctl("net.ipv4.tcp_pacing_ss_ratio"),
         since: "4.3",
         source: "",
@@ -466,7 +466,7 @@ pub const ENTRIES: &[Entry] = &[
             .derived(PROFILE)
             .at(
                 "tcp_pacing_ca_ratio",
-                "pacing rate over cwnd/srtt in congestion avoidance, percent",
+                "pacing rate in congestion avoidance, percent of cwnd/srtt",
             ),
         setting: Setting::Sysctl("net.ipv4.tcp_pacing_ca_ratio"),
         since: "4.3",
@@ -520,7 +520,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         parameter: of_unit("mptcp_enabled", Unit::Flag)
             .derived(PROFILE)
-            .at("mptcp_enabled", "Multipath TCP; a host without falls back to TCP"),
+            .at("mptcp_enabled", "host accepts Multipath TCP; without it, connections fall back to TCP"),
         setting: Setting::Sysctl("net.mptcp.enabled"),
         since: "5.6",
         source: "RFC 8684",

@@ -21,7 +21,7 @@ macro_rules! for_traffic {
                 title: "UDP at a constant bit rate",
                 linux: "socket(AF_INET, SOCK_DGRAM)",
                 source: "RFC 768",
-                about: "Datagrams at a constant bit rate of payload.",
+                about: "Datagrams whose payload has a constant bit rate.",
                 short: "rate",
                 parameters: UDP,
             };
@@ -37,7 +37,7 @@ macro_rules! for_traffic {
                 title: "Video over UDP",
                 linux: "socket(AF_INET, SOCK_DGRAM)",
                 source: "RFC 768; on/off periods as of ns-3's OnOffApplication",
-                about: "Frames of video in datagrams while it is on, nothing while it is off.",
+                about: "While on, video frames at an interval, split into datagrams; while off, nothing.",
                 short: "rate",
                 parameters: VIDEO,
             };
@@ -51,19 +51,22 @@ const ANY: u64 = u64::MAX;
 const UDP: &[Parameter] = &[
     rate("rate").at("rate_bps", "payload per second"),
     bytes("datagram", 1448).within(1, 65_507).at("datagram_bytes", "payload of a datagram"),
-    time("interval", 0, 0)
-        .within(0, ANY)
-        .at("interval_ns", "datagrams due are sent together this often; 0: each when it is due"),
+    time("interval", 0, 0).within(0, ANY).at(
+        "interval_ns",
+        "interval at which all due datagrams are sent together; 0: each when it is due",
+    ),
     bytes("mtu", 1500)
         .within(68, 65_535)
         .at("mtu_bytes", "IP packet size above which datagrams are fragmented"),
-    flag("sleeps", false)
-        .at("sleeps", "sent by an ordinary program that wakes late by the timer slack"),
+    flag("sleeps", false).at(
+        "sleeps",
+        "the sender is an ordinary program: it wakes late by the kernel's timer slack",
+    ),
     of_unit("codec", Unit::Unwritten).at("codec", "set by `voice`"),
 ];
 
 const PING: &[Parameter] = &[
-    time("interval", 1, 1_000_000_000).within(1, ANY).at("interval_ns", "between requests"),
+    time("interval", 1, 1_000_000_000).within(1, ANY).at("interval_ns", "time between requests"),
     bytes("payload", 56)
         .within(0, 65_507)
         .at("payload_bytes", "payload of ICMP or UDP; by UDP at least 8 bytes"),
@@ -74,15 +77,17 @@ const VIDEO: &[Parameter] = &[
     rate("rate").at("rate_bps", "payload per second while it is on"),
     time("frame", 1, 40_000_000)
         .within(1, ANY)
-        .at("frame_ns", "interval between frames; a frame is what the rate carries in it"),
+        .at("frame_ns", "interval between frames; a frame has the bytes of `rate` in this time"),
     bytes("datagram", 1200).within(1, 1472).at(
         "datagram_bytes",
         "largest payload of a datagram; the datagrams of a frame are sent together",
     ),
-    time("on", 1, 2_000_000_000).within(1, ANY).at("on_ns", "time on, or its mean"),
-    time("off", 1, 1_000_000_000).within(1, ANY).at("off_ns", "time off, or its mean"),
+    time("on", 1, 2_000_000_000).within(1, ANY).at("on_ns", "time on; with `exponential` the mean"),
+    time("off", 1, 1_000_000_000)
+        .within(1, ANY)
+        .at("off_ns", "time off; with `exponential` the mean"),
     choice("lengths", &["fixed", "exponential"])
-        .at("lengths", "times on and off are alike, or drawn from exponential distributions"),
+        .at("lengths", "fixed times on and off, or drawn from exponential distributions"),
 ];
 
 /// Description of a kind of traffic.
