@@ -56,9 +56,9 @@ def test_half_a_second_of_cubic_is_the_same_packets_in_the_same_order(tmp_path: 
 @pytest.mark.parametrize("algorithm", ["reno", "cubic"])
 def test_four_seconds_over_two_sprayed_paths_are_the_same_packets(algorithm: str) -> None:
     """Slow start, overflow, recovery and reordering as study 1 has them, without ARP; windows too,
-    which tell what the receiver's memory holds. The program does not sleep: in a guest, a sleep ends
-    with the next timer of any host. What leaves and what comes back at one instant may change places.
-    """
+    which tell what the receiver's memory holds. The program does not sleep: in a guest, a sleep
+    ends with the next timer of any host. What leaves and what comes back at one instant may change
+    places."""
     file = ROOT / "studies/multipath/agreement/delay.yaml"
     shortened = {
         "hosts.defaults.profile": kernel.profile(),
