@@ -227,7 +227,7 @@ macro_rules! for_disciplines {
                 bandwidth "bandwidth_bps": Rate = rate("bandwidth").within(0, u64::MAX).derived("unlimited: the link's `rate` empties it");
                 /// Set of priority tins by DSCP, as in tc-cake(8).
                 diffserv "diffserv": Diffserv = choice("diffserv", Diffserv::WORDS);
-                /// What shares the rate equally: flows, hosts, or both, as in tc-cake(8).
+                /// Parties that share the rate equally: flows, hosts, or both, as in tc-cake(8).
                 isolation "isolation": Isolation = choice("isolation", Isolation::WORDS);
                 /// Typical RTT: COBALT's interval; its target is a twentieth of it.
                 rtt "rtt_ns": Span = time("rtt", 1000, 100_000_000).at_most(4_000_000_000);
