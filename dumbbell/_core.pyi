@@ -17,6 +17,7 @@ __all__ = [
     "capture_packets",
     "capture_sightings",
     "catalogue",
+    "default_profile",
     "engine_version",
     "expand",
     "playground_fields",
@@ -184,6 +185,9 @@ def playground_fields() -> str:
 
 def catalogue() -> str:
     """The catalogue of what an experiment can name, as JSON."""
+
+def default_profile() -> str:
+    """Profile of a host that names none."""
 
 def profiles() -> dict[str, str]: ...
 def tables() -> str: ...

@@ -8,7 +8,7 @@ from dumbbell.engines.linux.trial import carry_a_flow
 from dumbbell.errors import EngineError
 
 #: Release of `--release`, which is compared in place of the default kernel's.
-RELEASE = "6.1"
+RELEASE = "6.12"
 
 
 def profile() -> str:

@@ -72,7 +72,8 @@ def test_noise_alone_passes(file: Path) -> None:
 
 
 def test_what_is_better_passes_and_is_told(file: Path) -> None:
-    file.write_text(TEXT.replace("rate: 10", "rate: 12"), encoding="utf-8")
+    better = TEXT.replace("rate: 10", "rate: 12").replace("loss: 0.2 %", "loss: 0.02 %")
+    file.write_text(better, encoding="utf-8")
     done = checked(file)
     assert done.exit_code == 0, done.stdout
     assert any(line.startswith("↑ goodput_mbps") for line in done.stdout.splitlines())

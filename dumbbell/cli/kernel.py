@@ -39,7 +39,7 @@ def kernel_build(
         list[Path] | None, typer.Option(metavar="FILE", help="A patch to apply; repeatable.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Name of the kernel [default: its version, as 6.1].")
+        str | None, typer.Option(help="Name of the kernel [default: its version, as 6.12].")
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Compilers at once [default: all cores].")

@@ -28,7 +28,7 @@ from dumbbell.experiment.units import SIZE, TIME, QuantityError
 PROFILES: dict[str, dict[str, Any]] = {
     name: json.loads(text) for name, text in _core.profiles().items()
 }
-DEFAULT_PROFILE = "linux-6.1"
+DEFAULT_PROFILE = _core.default_profile()
 IN_PAGES = ("pages", "small_head")
 """Buffers of received segments whose payload lies in pages."""
 

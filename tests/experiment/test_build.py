@@ -499,7 +499,7 @@ def test_what_is_not_written() -> None:
         "probes": False,
         "packets": None, "hops": None, "capture": None,
     }  # fmt: skip
-    profile = json.loads(_core.profiles()["linux-6.1"])
+    profile = json.loads(_core.profiles()["linux-6.12"])
     assert all(node["tcp"] == profile for node in found["nodes"] if node["kind"] == "host")
     info = loaded(DEFAULTS.replace("BUFFER", "1 BDP")).info
     assert (info.repeats, info.seed, info.factors) == (1, 1, {})

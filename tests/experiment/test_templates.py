@@ -183,9 +183,9 @@ def test_only_one_template() -> None:
         ("{paths: 2, rtt: 10 ms}", "{}", "copied"),
         ("{paths: 2, rtt: 10 ms}", "{defaults: {rx_segment: pages}}", "pages"),
         ("{paths: 2, rtt: 10 ms}", "{d1: {rx_segment: 2304 bytes}}", {"own": {"bytes": 2304}}),
-        ("{paths: 2, rtt: 10 ms, use: [2]}", "{}", "pages"),
-        ("{paths: 2, rtt: 10 ms, spray: per_flow}", "{}", "pages"),
-        ("{paths: 2, rtt: 10 ms, spray: {policy: round_robin, what: acks}}", "{}", "pages"),
+        ("{paths: 2, rtt: 10 ms, use: [2]}", "{}", "small_head"),
+        ("{paths: 2, rtt: 10 ms, spray: per_flow}", "{}", "small_head"),
+        ("{paths: 2, rtt: 10 ms, spray: {policy: round_robin, what: acks}}", "{}", "small_head"),
     ],
 )
 def test_what_is_sprayed_was_copied(template: str, hosts: str, buffer: object) -> None:

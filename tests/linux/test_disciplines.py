@@ -239,8 +239,8 @@ def test_cake_lets_the_same_packets_go_in_the_same_order(tmp_path: Path) -> None
         of = [one.filter(pl.col("line") == name).sort("time_ns") for one in packets]
         ours, theirs = (list(one.select("flow", "packet_number").iter_rows()) for one in of)
         assert len(ours) > 3000
-        if kernel.RELEASE != "6.1":
-            # The second signal of a flow comes 40 us later: one packet in 200 is another. With
+        if kernel.RELEASE == "6.1":
+            # The second signal of a flow comes 40 us earlier: one packet in 200 is another. With
             # `ingress` the turns differ from then on.
             assert name == "ingress" or len(set(ours) ^ set(theirs)) < 0.01 * len(ours), name
             continue
@@ -254,7 +254,7 @@ def test_cake_lets_the_same_packets_go_in_the_same_order(tmp_path: Path) -> None
         late = (of[0]["time_ns"] - of[1]["time_ns"]).abs().max()
         assert isinstance(late, int)
         assert late < 6000, name
-    if kernel.RELEASE != "6.1":
+    if kernel.RELEASE == "6.1":
         return
     # EF has a quarter and CS1 a sixteenth with diffserv3 and with diffserv4.
     assert len(orders) == len(CAKES) - 1

@@ -302,17 +302,30 @@ def test_an_installed_archive(
     installed = tmp_path / "src"
     installed.mkdir()
     monkeypatch.setattr(sources, "SYSTEM_SOURCES", installed)
-    for name in ("linux-source-6.1", "linux-source-6.9"):
+    for name in ("linux-source-6.1", "linux-source-6.19"):
         (installed / f"{name}.tar.xz").write_bytes(b"")
-    pack(tree, installed / "linux-source-6.12.tar.xz", tmp_path)
+    pack(tree, installed / f"{sources.PACKAGE}.tar.xz", tmp_path)
     kernel = build()
-    assert kernel.built_from == "linux-source-6.12 of unknown version"
+    assert kernel.built_from == f"{sources.PACKAGE} of unknown version"
     make_default(kernel)
     assert kernel_named("") == kernel == build()
     write(tree / "net/tcp_mine.c", "")
     assert build(tree).name == kernel.name
     assert kernel_named("").hash == kernel.hash
     assert witness.read_text().count("make ran") == 2
+
+
+def test_the_newest_installed_archive_if_no_list_has_the_default_one(
+    tree: Path, witness: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "src"
+    installed.mkdir()
+    monkeypatch.setattr(sources, "SYSTEM_SOURCES", installed)
+    (installed / "linux-source-6.1.tar.xz").write_bytes(b"")
+    pack(tree, installed / "linux-source-6.9.tar.xz", tmp_path)
+    stub(tmp_path, "apt-cache", "exit 100")
+    assert build().built_from == "linux-source-6.9 of unknown version"
+    assert witness.read_text().count("make ran") == 1
 
 
 @pytest.mark.slow
@@ -322,11 +335,11 @@ def test_a_kernel_that_does_not_run_is_not_made_the_default(
     installed = tmp_path / "src"
     installed.mkdir()
     monkeypatch.setattr(sources, "SYSTEM_SOURCES", installed)
-    pack(tree, installed / "linux-source-6.1.tar.xz", tmp_path)
+    pack(tree, installed / f"{sources.PACKAGE}.tar.xz", tmp_path)
     before = build()
     make_default(before)
     write(tree / "net/compile.sh", "echo 'echo no guest' > linux; chmod +x linux\n")
-    pack(tree, installed / "linux-source-6.1.tar.xz", tmp_path)
+    pack(tree, installed / f"{sources.PACKAGE}.tar.xz", tmp_path)
     result = call("build", "--name", "broken")
     assert result.exit_code == 2
     (first,) = [line for line in result.stderr.splitlines() if line.startswith("dumbbell: ")]

@@ -23,6 +23,10 @@ CASES_PER_GUEST = 12
 TOLERANCE_NS = 1_000_000
 DURATION_S = 8
 
+#: Delay of a line for which 15 ms is a tie: near it, 3 us decide whether CUBIC sends a segment more
+#: in an RTT, on 6.12 as in the simulator. In a guest of many hosts, packets leave up to 20 us late.
+DELAYS_MS = {"NewReno, no timestamps": 14.6}
+
 
 @dataclass(frozen=True)
 class Case:
@@ -102,7 +106,9 @@ def grid() -> list[Case]:
             cases.append(Case(f"{switch}: {loss}", lost, options))
     for switch, options in MORE_SWITCHES.items():
         for loss in SOME:
-            cases.append(Case(f"{switch}: {loss}", LOSSES[loss], options))
+            delay_ms = DELAYS_MS.get(switch, 15)
+            name = f"{switch}: {loss}"
+            cases.append(Case(name, LOSSES[loss], options, delay_ms=delay_ms))
     for loss in [*SOME, "none", "middle", "first window, probe", "retransmission"]:
         cases.append(Case(f"Reno: {loss}", LOSSES[loss], cc="reno"))
     for loss in ["none", "middle", "holes", "window", "last three", "first window, probe"]:

@@ -246,7 +246,8 @@ def test_a_moment(made: Path) -> None:
             "none" if ssthresh == 2147483647 else str(ssthresh),
             str(row["in_flight_packets"]),
             f"{row['srtt_ns'] / 1e6:.2f}",
-            f"{row['delivery_rate_bps'] / 1e6:.3f}",
+            # -1: no rate was measured yet.
+            "–" if row["delivery_rate_bps"] < 0 else f"{row['delivery_rate_bps'] / 1e6:.3f}",
             str(row["retransmitted_packets"]),
         ]
     queues = results.of_repeat("queues", where, 1).filter(pl.col("time_ns") <= 7 * 10**8)

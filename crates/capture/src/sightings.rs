@@ -201,16 +201,29 @@ impl Sightings {
         })
     }
 
-    /// Rows in order of time, with the point as tap.
+    /// Rows in order of time, with the point as tap. Packets of a flow and direction are numbered by the time at which
+    /// they were first seen, whatever the order of the files.
     pub fn rows(&mut self) -> Vec<PacketRow> {
-        let named = |(point, flow, row): (u32, u32, PacketRow)| PacketRow {
-            tap: self.points[point as usize].clone(),
-            flow: self.flows[flow as usize].name.clone(),
-            ..row
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.sort_by_key(|(_, _, row)| row.time_ns.stored());
+        let mut sent = HashMap::new();
+        let mut numbers = HashMap::new();
+        let named = |(point, flow, row): (u32, u32, PacketRow)| {
+            let side = (flow, row.direction.clone());
+            let number =
+                *numbers.entry((side.clone(), row.packet_number.stored())).or_insert_with(|| {
+                    let next = sent.entry(side).or_insert(0);
+                    *next += 1;
+                    *next - 1
+                });
+            PacketRow {
+                tap: self.points[point as usize].clone(),
+                flow: self.flows[flow as usize].name.clone(),
+                packet_number: number.into(),
+                ..row
+            }
         };
-        let mut rows: Vec<_> = std::mem::take(&mut self.rows).into_iter().map(named).collect();
-        rows.sort_by_key(|row| row.time_ns.stored());
-        rows
+        rows.into_iter().map(named).collect()
     }
 }
 

@@ -4,13 +4,11 @@ use crate::quantity::{positive_size, positive_time, size, sysctl, SIZE, TIME};
 use crate::read::{fail, Fields, Node, Result};
 use dumbbell_model::catalogue::parameter::{Parameter, Unit};
 use dumbbell_model::catalogue::tcp_options::ENTRIES;
-use dumbbell_model::tcp_options::PROFILES;
+use dumbbell_model::tcp_options::{DEFAULT_PROFILE, PROFILES};
 use serde_json::{json, Map, Value};
 
 /// Options of the scenario by name.
 pub(crate) type Options = Map<String, Value>;
-
-const DEFAULT_PROFILE: &str = "linux-6.1";
 
 /// Options that a host writes, by field of the scenario.
 #[derive(Clone, Debug, Default)]

@@ -388,6 +388,10 @@ impl TcpOptions {
     }
 }
 
+/// Profile of a host without one, in a file and in a scenario. Linux 6.12 is the newest kernel that agrees in
+/// all that `tests/linux` compares (`docs/profiles.md`).
+pub const DEFAULT_PROFILE: &str = "linux-6.12";
+
 /// Name and JSON of every profile; `docs/profiles.md` has the source of each value of linux-2.6.26.
 /// The others have a 1000 Hz tick and the buffers of a machine with ample memory. Linux 4.15 had no
 /// SACK compression (added in 4.18), a smaller default receive buffer (`tcp_rmem[1]` grew in 4.20) and

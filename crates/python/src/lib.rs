@@ -9,7 +9,7 @@ mod trace;
 
 use dumbbell_model::catalogue::CATALOGUE;
 use dumbbell_model::tables::{Kind, ALL};
-use dumbbell_model::tcp_options::PROFILES;
+use dumbbell_model::tcp_options::{DEFAULT_PROFILE, PROFILES};
 use dumbbell_model::{ipc, Scenario, ScenarioError as ModelError, Time};
 use dumbbell_sim::RunError;
 use dumbbell_trace::{OpenError, Window};
@@ -366,6 +366,12 @@ fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(profiles)
 }
 
+/// Profile of a host that names none.
+#[pyfunction]
+const fn default_profile() -> &'static str {
+    DEFAULT_PROFILE
+}
+
 /// Catalogue of everything that an experiment can name, as JSON.
 #[pyfunction]
 fn catalogue() -> PyResult<String> {
@@ -424,6 +430,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_hops, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(budget, module)?)?;
+    module.add_function(wrap_pyfunction!(default_profile, module)?)?;
     module.add_function(wrap_pyfunction!(profiles, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)

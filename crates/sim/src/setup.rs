@@ -18,6 +18,7 @@ use crate::record::Recorder;
 use crate::world::{World, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Link, NodeKind, Scenario, Traffic};
+use dumbbell_model::tcp_options::DEFAULT_PROFILE;
 use dumbbell_model::{ReceiveBuffer, ScenarioError, TcpOptions, Time};
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::TapPackets;
@@ -209,7 +210,7 @@ pub(crate) fn offered(
     let of = |own: &Option<TcpOptions>, host: &str| {
         // Validated: every host has options.
         let found = own.clone().or_else(|| scenario.nodes[nodes.number(host)].tcp.clone());
-        match found.or_else(|| TcpOptions::profile("linux-6.1")) {
+        match found.or_else(|| TcpOptions::profile(DEFAULT_PROFILE)) {
             Some(options) => options,
             None => unreachable!("the profile is part of the program"),
         }

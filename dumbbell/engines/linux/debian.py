@@ -15,10 +15,10 @@ from dumbbell.engines.linux.process import run, said
 from dumbbell.errors import EngineError
 from dumbbell.files.whole import write_file
 
-PACKAGE = "linux-source-6.1"
-"""Package of the default kernel, if no source is installed."""
+PACKAGE = "linux-source-6.12"
+"""Package of the default kernel, whose TCP is that of the default profile."""
 SYSTEM_SOURCES = Path("/usr/src")
-FURTHER_SUITES = ("trixie-backports", "sid")
+FURTHER_SUITES = ("trixie", "trixie-backports", "sid")
 """Suites that are asked for a release that the system's own lists do not have."""
 _PACKAGE = re.compile(r"linux-source-[0-9][0-9A-Za-z.+-]{0,31}")
 
@@ -55,7 +55,7 @@ class Archive:
     """The archive inside a package of Debian's.
 
     Attributes:
-        package: Its name, as `linux-source-6.1`.
+        package: Its name, as `linux-source-6.12`.
         version: Version of the package.
         size: Size of the archive in bytes.
         sha256: SHA-256 of the archive.
@@ -107,7 +107,8 @@ class Package:
     """Package of Debian's that a kernel is to be built from.
 
     Attributes:
-        name: As `linux-source-6.12`; None: the newest that is installed, or :data:`PACKAGE`.
+        name: As `linux-source-6.12`; None: :data:`PACKAGE`, or the newest that is installed if
+            no list has it.
         suite: Suite to take it from; None: the system's, then :data:`FURTHER_SUITES`.
 
     Raises:
@@ -130,16 +131,13 @@ class Package:
         Args:
             root: Folder of kernels.
         """
-        if self.suite is None:
-            found = sorted(
-                SYSTEM_SOURCES.glob(f"{self.name or 'linux-source-*'}.tar.xz"), key=_by_version
-            )
-            if found:
-                return _installed(found[-1])
         name = self.name or PACKAGE
+        installed = SYSTEM_SOURCES / f"{name}.tar.xz"
+        if self.suite is None and installed.exists():
+            return _installed(installed)
         apt, version = self._candidate(root, root / "apt.log")
         if version is None:
-            return None
+            return _newest_installed() if self.name is None else None
         try:
             noted = json.loads(_record(root, name, version).read_text())
             return Archive(name, version, noted["size"], noted["sha256"], None, apt)
@@ -179,7 +177,7 @@ class Package:
             apt = apt_of_suite(self.suite, root / "apt", log)
             return apt, apt.candidate(name)
         version = SYSTEM.candidate(name)
-        if version is not None or self.name is None:
+        if version is not None or (self.name is None and _newest_installed() is not None):
             return SYSTEM, version
         for suite in FURTHER_SUITES:
             try:
@@ -195,11 +193,16 @@ class Package:
         """Message for a package that no list has."""
         if self.suite is not None:
             return f"{name}: not in the suite {self.suite}; or give a tree: --source TREE"
-        also = f" and to the suites {', '.join(FURTHER_SUITES)}" if self.name else ""
         return (
-            f"no source of a kernel: the package {name} is unknown to apt{also} (apt-get update, "
-            "as root, renews its lists); or give a tree: --source TREE"
+            f"no source of a kernel: the package {name} is unknown to apt and to the suites "
+            f"{', '.join(FURTHER_SUITES)} (apt-get update, as root, renews its lists); or give a "
+            "tree: --source TREE"
         )
+
+
+def _newest_installed() -> Archive | None:
+    found = sorted(SYSTEM_SOURCES.glob("linux-source-*.tar.xz"), key=_by_version)
+    return _installed(found[-1]) if found else None
 
 
 def _installed(path: Path) -> Archive:

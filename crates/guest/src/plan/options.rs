@@ -3,6 +3,7 @@
 use super::{refuse, Planner};
 use dumbbell_model::catalogue::tcp_options::{Entry, Setting, ENTRIES};
 use dumbbell_model::scenario::Scenario;
+use dumbbell_model::tcp_options::DEFAULT_PROFILE;
 use dumbbell_model::{DelayedAck, ScenarioError, TcpOptions};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -102,7 +103,7 @@ pub(super) fn tcp_sysctls(
     if tcp.delayed_ack == DelayedAck::EverySecond {
         return refuse(format!("{field}.delayed_ack"), ABSENT);
     }
-    let (asked, current) = (fields(tcp), TcpOptions::profile("linux-6.1"));
+    let (asked, current) = (fields(tcp), TcpOptions::profile(DEFAULT_PROFILE));
     let current = current.as_ref().map(fields).unwrap_or_default();
     let mut sysctls = Vec::new();
     for Entry { parameter, setting, .. } in ENTRIES {
