@@ -12,6 +12,8 @@ from dumbbell.files.urls import shown
 
 #: Characters of a line where standard output is no terminal.
 FILE_WIDTH = 100
+#: Fewest characters of a line. In a narrower terminal the terminal wraps lines.
+LEAST_WIDTH = 30
 
 
 class Output(Console):
@@ -21,6 +23,8 @@ class Output(Console):
         super().__init__(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
         if not self.is_terminal and "COLUMNS" not in os.environ:
             self.width = FILE_WIDTH
+        if self.width < LEAST_WIDTH:
+            self.width = LEAST_WIDTH
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Prints as rich does; raises `OutputError` if standard output takes nothing."""

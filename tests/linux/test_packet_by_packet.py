@@ -144,6 +144,34 @@ def test_chunks_that_do_not_fit_are_written_with_the_next(tmp_path: Path) -> Non
     assert rows[0] == rows[1]
 
 
+def test_memory_of_skbs_that_sacks_split_and_merge(tmp_path: Path) -> None:
+    """The send buffer limits a flow with losses: what its skbs take decides when it may write."""
+    text = (
+        "dumbbell: 1\nname: memory\n"
+        f"hosts: {{defaults: {{profile: {kernel.profile()}, tcp_wmem: 4096 16384 600000}}}}\n"
+        "template: {dumbbell: {rate: 20 Mbit/s, rtt: 100 ms, buffer: 60 packets}}\n"
+        "flows: [{name: f, from: s1, to: d1, tcp: cubic}]\n"
+        "taps: [{name: t, at: s1, link: s1-r1}]\n"
+        "sampling: {packets: {to: 4 s}}\n"
+        "duration: 4 s\n"
+    )
+    rows = [results.packets.select(HEADER).rows() for results in on_both(tmp_path, text)]
+    assert len(rows[0]) > 7000
+    assert rows[0] == rows[1]
+
+
+def test_jumbo_frames_pass_routers_on_both(tmp_path: Path) -> None:
+    text = (
+        "dumbbell: 1\nname: jumbo\nhosts: {defaults: {mtu: 9000 bytes}}\n"
+        "template: {dumbbell: {rate: 200 Mbit/s, rtt: 5 ms, buffer: 80 packets}}\n"
+        "flows: [{name: f, from: s1, to: d1, tcp: cubic}]\n"
+        "duration: 1 s\n"
+    )
+    packets = [results.flows["data_packets"].item() for results in on_both(tmp_path, text)]
+    assert 1000 < packets[0] < 3000
+    assert packets[0] == packets[1]
+
+
 def test_memory_of_fragments_runs_out_at_the_same_time() -> None:
     """Beside BBR, datagrams of six fragments lose some of them; behind TEQL what is left of
     them fills the receiver's memory, and from then on nothing is complete for 30 s."""

@@ -66,6 +66,15 @@ def copied(made: Path, tmp_path: Path) -> Path:
     return tmp_path / "copy"
 
 
+@pytest.mark.parametrize("columns", ["0", "1", "9"])
+def test_a_terminal_without_room_gets_narrow_pictures(made: Path, columns: str) -> None:
+    shown = CliRunner().invoke(app, ["show", str(made)], env={"COLUMNS": columns})
+    assert shown.exit_code == 0, shown.exception
+    file = str(made.parent / "small.yaml")
+    done = CliRunner().invoke(app, ["run", file, "--store", str(made)], env={"COLUMNS": columns})
+    assert done.exit_code == 0, done.exception
+
+
 def test_dots_of_a_line() -> None:
     canvas = Canvas(1, 1, braille=True)
     canvas.line([(0, 0), (1, 1)], "*", "")

@@ -309,3 +309,18 @@ fn a_source_that_is_on_and_off_delivers_a_burst_in_each_period_and_nothing_betwe
     let end_ns = whole.flow("f", "end_ns");
     assert!((1100 * MS..1300 * MS).contains(&end_ns), "{end_ns}");
 }
+
+/// The send buffer is sized after the algorithm has set its first window (`tcp_init_transfer`). At an
+/// RTT of 600 ms Hybla begins with 24 packets instead of 2, and writes for 24 instead of 10.
+#[test]
+fn the_first_write_fills_a_buffer_for_the_first_window_of_hybla() {
+    let first_write = |algorithm| {
+        let run = run(&one_flow(900, algorithm, BULK, delay(Span::from_ms(600))));
+        let [unsent, in_flight] = ["unsent_bytes", "in_flight_packets"]
+            .map(|column| run.sample_at("f", column, Span::from_ms(700)));
+        unsent + in_flight * SEGMENT_BYTES as i64
+    };
+    let [reno, hybla] = [Algorithm::Reno, Algorithm::Hybla].map(first_write);
+    assert!((70_000..110_000).contains(&reno), "{reno}");
+    assert!((190_000..280_000).contains(&hybla), "{hybla}");
+}

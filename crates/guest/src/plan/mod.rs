@@ -289,7 +289,10 @@ impl Planner<'_> {
             } else {
                 self.join(&names[0], a, &names[1], b, 2 * i);
             }
-            let mtu = mtu_of(a).into_iter().chain(mtu_of(b)).min();
+            // Between routers the longest packet of any host passes, as in the simulator: Linux's routers
+            // would ask its sender for shorter ones (RFC 1191).
+            let longest = u32::try_from(frame_bytes - 14).unwrap_or(u32::MAX).max(1500);
+            let mtu = mtu_of(a).into_iter().chain(mtu_of(b)).min().or(Some(longest));
             for (side, node) in [(0, a), (1, b)] {
                 self.interface(2 * i + side, node, mtu.filter(|&mtu| mtu != 1500));
             }

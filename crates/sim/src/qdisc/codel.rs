@@ -197,7 +197,10 @@ impl State {
         self.dropping = true;
         let delta = self.count.wrapping_sub(self.last_count);
         let since = Tick(now.0.wrapping_sub(self.drop_next.0));
-        let young = Tick(interval.wrapping_mul(YOUNG_INTERVALS)).is_after(since);
+        // Without an episode before it, `drop_next` is 0, which is long ago on a kernel's clock: a batch of
+        // drops (`count_more`) is then no reason for a high rate.
+        let young =
+            self.last_count != 0 && Tick(interval.wrapping_mul(YOUNG_INTERVALS)).is_after(since);
         if delta > 1 && young {
             self.count = delta;
             self.newton_step();

@@ -199,6 +199,34 @@ mod tests {
         assert!(verdicts.dropped.is_empty());
     }
 
+    /// A flow that never had an episode begins at the lowest rate, whatever a batch dropped of it, also
+    /// in the first 16 intervals of a run.
+    #[test]
+    fn a_batch_of_drops_does_not_begin_an_episode_at_a_high_rate() {
+        let mut fq = discipline(100);
+        let mut verdicts = Verdicts::default();
+        for number in 0..101 {
+            fq.enqueue(Time::ZERO, queued(0, number, 1514), None, &mut verdicts);
+        }
+        assert_eq!(verdicts.dropped.len(), 51);
+        let mut signals_ms = Vec::new();
+        for ms in 6..300 {
+            let now = Time::ZERO + Span::from_ms(ms);
+            let mut verdicts = Verdicts::default();
+            assert!(fq.serve(now, &mut verdicts).is_some());
+            signals_ms.extend(verdicts.dropped.iter().map(|_| ms));
+            let arrived = now;
+            for number in 0..=verdicts.dropped.len() as u32 {
+                let one = packet(0, number, 1514, arrived);
+                fq.enqueue(now, one, None, &mut Verdicts::default());
+            }
+        }
+        // An interval above target, then an interval, then one over root 2.
+        assert_eq!(signals_ms.len(), 3, "{signals_ms:?}");
+        assert!((106..110).contains(&signals_ms[0]), "{signals_ms:?}");
+        assert!((205..212).contains(&signals_ms[1]), "{signals_ms:?}");
+    }
+
     #[test]
     fn where_all_is_full_the_longest_queue_is_halved_from_its_head() {
         let mut fq = discipline(100);

@@ -264,8 +264,9 @@ impl Sender {
             self.scoreboard.lost_out -= 1;
         }
         self.scoreboard.packets_out -= 1;
-        if !head.sacked {
-            self.buffer.sent_overhead_bytes -= u64::from(head.overhead_bytes);
+        // An skb is freed as a whole (`tcp_trim_head` keeps its overhead).
+        if !self.queue.front().is_some_and(|next| next.continues_skb) {
+            self.buffer.sent_skbs -= 1;
         }
         acked.packets += 1;
         self.rate.segment_delivered(&head, self.delivered, building);

@@ -111,13 +111,13 @@ impl Sender {
             None => self.rtt.no_sample_of_syn(),
         }
         self.usage.cwnd_stamp = self.jiffies();
-        self.expand_sndbuf();
         if !self.cc.controls_rate() {
             self.update_pacing_rate(); // From the SYN's RTT (`tcp_ack`); limits the first skbs.
         }
         let conn = self.conn();
         let controlled = self.cc.controls_rate();
         self.cc.init(&conn, &mut self.window);
+        self.expand_sndbuf(); // Hybla's window is larger by now (`tcp_init_transfer`).
         if controlled && !self.cc.controls_rate() {
             self.update_pacing_rate(); // Prague without ECN is Reno.
         }

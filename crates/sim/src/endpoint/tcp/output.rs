@@ -254,10 +254,7 @@ impl Sender {
             segment.continues_skb = index > 1;
             segment.sent_ns = self.pacer.departs_ns();
             if index == segments {
-                // An skb is freed as a whole (`tcp_trim_head` keeps its overhead).
-                let overhead_bytes = self.options.skb_overhead_bytes();
-                segment.overhead_bytes = overhead_bytes as u16;
-                self.buffer.sent_overhead_bytes += overhead_bytes;
+                segment.overhead_bytes = self.options.skb_overhead_bytes() as u16;
             }
             self.rate_segment_sent(&mut segment, in_flight);
             let end = segment.end();
@@ -272,6 +269,7 @@ impl Sender {
                 self.small_seq = end;
             }
         }
+        self.buffer.sent_skbs += 1;
         self.note_skb();
         if prior_packets == 0 || self.xmit_timer.pending == Pending::LossProbe {
             self.rearm_rto();
@@ -358,8 +356,8 @@ impl Sender {
     /// (`__tcp_transmit_skb`). The rest of the original skb becomes a separate skb
     /// (`tcp_fragment`).
     fn end_skb(&mut self, next: SegmentId, segments: u32) {
-        if segments > 0 && next < self.queue.end_id() {
-            self.queue.get_mut(next).continues_skb = false;
+        if segments > 0 {
+            self.split_before(next);
         }
         let queued = self.pacer.last_waiting();
         if let Some(last) = queued.or(self.out.last_mut()).filter(|_| segments > 1) {
@@ -448,6 +446,7 @@ impl Sender {
             while self.collapses(id) {
                 self.collapse(id);
             }
+            self.split_before(id);
             self.begin_skb(self.queue.get(id).payload_bytes);
         }
         let mut segment = *self.queue.get(id);
@@ -462,7 +461,6 @@ impl Sender {
         let in_flight = self.in_flight() + 1;
         self.rate_segment_sent(&mut segment, in_flight);
         segment.ever_retransmitted = true;
-        segment.continues_skb &= same_skb;
         self.queue.replace(id, segment);
         self.queue.list_newest(id);
         self.emit(&segment, why.cause());
@@ -496,7 +494,7 @@ impl Sender {
     fn collapse(&mut self, id: SegmentId) {
         let gone = *self.queue.get(id + 1);
         self.queue.absorb_next(id);
-        self.buffer.sent_overhead_bytes -= u64::from(gone.overhead_bytes);
+        self.buffer.sent_skbs -= 1;
         self.scoreboard.packets_out -= 1; // tcp_adjust_pcount
         self.scoreboard.retrans_out -= u32::from(gone.retransmitted);
         self.scoreboard.lost_out -= u32::from(gone.lost);
@@ -508,10 +506,40 @@ impl Sender {
             self.scoreboard.retransmit_hint.map(|hint| hint - u64::from(hint > id));
     }
 
-    /// Splits an skb after a segment (`tcp_fragment`).
-    pub(crate) fn split_after(&mut self, id: SegmentId) {
-        if id + 1 < self.queue.end_id() {
-            self.queue.get_mut(id + 1).continues_skb = false;
+    /// Begins an skb with this segment, where it was in one with the segment before
+    /// (`tcp_fragment`).
+    pub(crate) fn split_before(&mut self, id: SegmentId) {
+        if id >= self.queue.end_id() {
+            return;
+        }
+        let continued = core::mem::take(&mut self.queue.get_mut(id).continues_skb);
+        // The rest of an skb whose first segments are acknowledged is one already (`tcp_trim_head`).
+        if continued && id != self.queue.front_id() {
+            self.buffer.sent_skbs += 1;
+        }
+    }
+
+    /// Moves a SACKed segment to the SACKed skb before it, and then the SACKed skb behind, too
+    /// (`tcp_shift_skb_data`). Without one before, it becomes an skb of its own
+    /// (`tcp_match_skb_to_sack`).
+    pub(super) fn shift_sacked(&mut self, id: SegmentId, stays: bool) {
+        let bytes = self.queue.get(id).payload_bytes;
+        let alike = |segment: &Sent| segment.sacked && segment.payload_bytes == bytes;
+        let (front, end) = (self.queue.front_id(), self.queue.end_id());
+        self.split_before(id + 1);
+        if stays || id == front || !alike(self.queue.get(id - 1)) {
+            return self.split_before(id);
+        }
+        self.join_before(id);
+        if id + 1 < end && alike(self.queue.get(id + 1)) {
+            self.join_before(id + 1);
+        }
+    }
+
+    fn join_before(&mut self, id: SegmentId) {
+        let segment = self.queue.get_mut(id);
+        if !core::mem::replace(&mut segment.continues_skb, true) {
+            self.buffer.sent_skbs -= 1;
         }
     }
 

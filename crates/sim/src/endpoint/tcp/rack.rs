@@ -181,7 +181,7 @@ impl Sender {
         let partial = self.congestion.state == CaState::Recovery && advanced;
         if (enough || partial) && self.queue.front().is_some_and(|head| !head.lost) {
             let head = self.queue.front_id();
-            self.split_after(head);
+            self.split_before(head + 1);
             self.mark_lost(head);
             self.tell_lost_skb();
         }

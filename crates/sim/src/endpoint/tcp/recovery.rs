@@ -430,11 +430,7 @@ impl Sender {
         let head = self.queue.front_id();
         for id in head..self.queue.end_id() {
             if renege {
-                let segment = self.queue.get_mut(id);
-                if segment.sacked {
-                    segment.sacked = false;
-                    self.buffer.sent_overhead_bytes += u64::from(segment.overhead_bytes);
-                }
+                self.queue.get_mut(id).sacked = false;
             } else if self.is_rack()
                 && id != head
                 && self.rack_remaining_us(self.queue.get(id).sent_us(), 0) > 0

@@ -203,8 +203,8 @@ impl Sender {
             tagged.lost = lost;
             tagged.retransmitted = retransmitted;
             tagged.sacked = true;
-            // Adjacent SACKed skbs are merged and their overhead is freed (tcp_shift_skb_data).
-            self.buffer.sent_overhead_bytes -= u64::from(segment.overhead_bytes);
+            let resent = segment.retransmitted && !segment.lost;
+            self.shift_sacked(id, resent);
             flags.data_sacked = true;
             self.scoreboard.sacked_out += 1;
             tagging.sack_delivered += 1;

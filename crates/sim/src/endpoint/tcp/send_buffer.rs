@@ -14,8 +14,8 @@ pub(crate) struct SendBuffer {
     pub(super) no_space: bool,
     /// Memory limit, bytes (`sk_sndbuf`).
     pub(crate) sndbuf: u64,
-    /// Overhead memory of data in flight that is neither acknowledged nor SACKed.
-    pub(super) sent_overhead_bytes: u64,
+    /// Skbs of the retransmission queue. Each takes its overhead.
+    pub(super) sent_skbs: u64,
     /// Time of the application's next write.
     pub(super) source_at: Option<Time>,
     /// Bytes copied so far by the interrupted `sendmsg`.
@@ -30,7 +30,7 @@ impl SendBuffer {
             stopped: false,
             no_space: false,
             sndbuf: options.tcp_wmem[1],
-            sent_overhead_bytes: 0,
+            sent_skbs: 0,
             source_at: None,
             copied_bytes: 0,
         }

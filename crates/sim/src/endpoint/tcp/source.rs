@@ -31,8 +31,8 @@ impl Sender {
     /// Memory of written, unacknowledged data (`sk_wmem_queued`).
     pub(super) fn queued_memory(&self) -> u64 {
         self.write_seq.saturating_sub(self.snd_una)
-            + self.buffer.sent_overhead_bytes
-            + self.write_queue.skbs() as u64 * self.options.skb_overhead_bytes()
+            + (self.buffer.sent_skbs + self.write_queue.skbs() as u64)
+                * self.options.skb_overhead_bytes()
     }
 
     /// Grows the send buffer to twice the window (three times for BBR) in the worst packing

@@ -76,7 +76,7 @@ impl Sender {
         self.enter_loss();
         self.xmit_timer.retransmits += 1;
         let head = self.queue.front_id();
-        self.split_after(head);
+        self.split_before(head + 1);
         self.retransmit(head, Retransmission::Timeout, false);
         self.xmit_timer.backoff += 1;
         let rto = self.rto_jiffies();
