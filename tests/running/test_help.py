@@ -71,7 +71,10 @@ def test_pages_are_listed_and_printed() -> None:
 def test_lists_of_a_site_and_folds_are_words_on_a_terminal() -> None:
     assert "toctree" not in called("help", "--page", "tutorial")
     assert page_text("tutorial") == page_text("tutorial/index")
-    assert "**Start**\n\n- ../README\n- tutorial/index\n" in called("help", "--page", "index")
+    index = called("help", "--page", "index")
+    assert "**Start**\n\n- tutorial/index\n- features\n" in index
+    assert "- how-to/queue\n" in index
+    assert "*" not in index.replace("**", "")
     exercise = called("help", "--page", "course/01-window-and-buffer")
     assert "## Solution\n" in exercise
     assert "details>" not in exercise
