@@ -8,7 +8,7 @@ project = "Dumbbell"
 author = "The Dumbbell authors"
 root_doc = "docs/index"
 extensions = ["myst_parser", "sphinx_copybutton"]
-include_patterns = ["docs/**.md", "studies/*/README.md", "*.md"]
+include_patterns = ["docs/**.md", "studies/*/*.md", "*.md"]
 exclude_patterns = [
     ".*",
     "target",

@@ -46,7 +46,7 @@ def test_the_package_alone_imports_nothing_large() -> None:
     [
         ("--version", f"dumbbell {dumbbell.__version__}"),
         ("--help", "A laboratory for transport protocols."),
-        ("run --help", "Run an experiment; finished runs in the store are not repeated."),
+        ("run --help", "Run an experiment. Finished runs in the store are not repeated."),
         ("study run --help", "Run a study, print its tables, evaluate its claims."),
     ],
 )

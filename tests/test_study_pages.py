@@ -105,7 +105,7 @@ def test_the_markers_of_every_study_stand_on_its_pages() -> None:
     """Without runs: the names that `tables.py` has, as far as they are written out."""
     for path in sorted((ROOT / "studies").glob("*/tables.py")):
         source = path.read_text(encoding="utf-8")
-        pages = [path.parent / "README.md", *(ROOT / "docs").glob("*.md")]
+        pages = [*path.parent.glob("*.md"), *(ROOT / "docs").glob("*.md")]
         text = "".join(page.read_text(encoding="utf-8") for page in pages if page.is_file())
         named = [
             line.split('yield PAGE, "')[1].split('"')[0]

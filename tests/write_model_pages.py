@@ -32,11 +32,11 @@ _DOCS = ROOT / "docs"
 _INDEX_HEAD = """\
 # Models
 
-What the simulator models, a page each: the model, its source, its limits, its parameters, and how
-far it agrees with the Linux kernel. Parameters and agreement are generated from the catalogue and
-from the tables of measurements, so they cannot be older than these. A figure shows one run of each
-engine; its values are in `docs/models/data`, and `python -m tests.model_figures NAME` measures them
-anew on both engines.
+Each page describes one model of the simulator: what it models, its source, its limits, its
+parameters, and how closely it agrees with the Linux kernel. Parameters and agreement are generated
+from the catalogue and from the tables of measurements, so they are never older than these. A figure
+shows one run of each engine. Its values are in `docs/models/data`; `python -m tests.model_figures
+NAME` measures them again on both engines.
 
 <!-- Written by `python -m tests.write_model_pages`. -->
 """

@@ -42,6 +42,23 @@ from dumbbell.codes import Code
 from dumbbell.console import print_text, say, use_terminal
 
 _NAME = "dumbbell"
+#: Verb → words behind it, for the message that one of them is missing.
+EXAMPLES = {
+    "run": "two-flows.yaml",
+    "validate": "two-flows.yaml",
+    "compare": "two-flows.yaml",
+    "check": "two-flows.yaml",
+    "search": "search.yaml",
+    "trace": "out.tr",
+    "explain": 'store --flow cubic --at "10 s"',
+    "contrast": "store --factor rtt",
+    "report": "store -o report.html",
+    "figure": "goodput store -o goodput.svg",
+    "query": 'store "select * from flows"',
+    "capture": "trace.pcap",
+    "animate": "two-flows.yaml -o packets.html",
+    "playground": "-o playground.html",
+}
 
 
 class Verbs(TyperGroup):
@@ -65,9 +82,17 @@ def _coded() -> Iterator[None]:
         yield
     except _USAGE as error:
         if type(error).__name__ != "NoArgsIsHelpError":  # which is the help text, not an error
-            text = f"{error.format_message()} [{Code.USAGE}]"
+            text = f"{error.format_message()}{_example(error)} [{Code.USAGE}]"
             error.format_message = lambda: text
         raise
+
+
+def _example(error: Any) -> str:
+    """Returns a command that has what is missing; empty if nothing is missing."""
+    verb = None if error.ctx is None else error.ctx.command_path.partition(" ")[2]
+    if type(error).__name__ != "MissingParameter" or verb not in EXAMPLES:
+        return ""
+    return f" For example: {_NAME} {verb} {EXAMPLES[verb]}"
 
 
 app = typer.Typer(

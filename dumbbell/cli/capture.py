@@ -65,7 +65,7 @@ def capture(
         str | None, typer.Option("--to", metavar="TIME", help="Only frames before this time.")
     ] = None,
 ) -> None:
-    """Analyse captures: totals, conversations, retransmissions and RTT of connections."""
+    """Analyse captures. Totals, conversations, retransmissions and RTT of connections."""
     with guarded():
         from dumbbell.capture.command import Wanted, tell
 

@@ -58,7 +58,7 @@ def check(
     events: Events = None,
     verbose: Verbose = False,
 ) -> None:
-    """Run an experiment; check its expectations and a baseline; exit code 1 if one fails."""
+    """Check expectations and a baseline. The experiment is run first. Exit code 1 if one fails."""
     with guarded():
         import dumbbell
         from dumbbell.cli.sweeps import executed

@@ -57,7 +57,7 @@ def compare(
     events: Events = None,
     verbose: Verbose = False,
 ) -> None:
-    """Run an experiment on two engines and compare; exit code 1 for a difference."""
+    """Run an experiment on two engines and compare. Exit code 1 for a difference."""
     with guarded():
         from dumbbell.cli.sweeps import executed
         from dumbbell.compare import compare_engines

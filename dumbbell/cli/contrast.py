@@ -37,7 +37,7 @@ def contrast(
     ] = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Compare the levels of a factor: difference, effect size, and whether it is shown."""
+    """Compare the levels of a factor. Difference, effect size, and whether it is shown."""
     with guarded():
         import dumbbell
         from dumbbell.compare.contrast import contrasts

@@ -34,7 +34,7 @@ def explain(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Explain what happened to a flow near a time: cause, reaction, repair, cost."""
+    """Explain what happened to a flow near a time. Cause, reaction, repair, cost."""
     with guarded():
         from dumbbell.console import print_text
         from dumbbell.console.output import Output

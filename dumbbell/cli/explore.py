@@ -26,7 +26,7 @@ def explore(
     ] = None,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
 ) -> None:
-    """Look around in a store with the browser: filter, compare, zoom, ask why, edit, run."""
+    """Look around in a store with the browser. Filter, compare, zoom, ask why, edit, run."""
     with guarded():
         from dumbbell.explore.needs import check_installed
 

@@ -39,7 +39,7 @@ def help(
         ),
     ] = None,
 ) -> None:
-    """Explain a code of an error, a verb, or a word of a file; alone: list all codes."""
+    """Explain a code of an error, a verb, or a word. Alone: list all codes."""
     with guarded():
         if page is not None:
             _show(_page_text(page) if page else _pages())

@@ -110,7 +110,7 @@ def _linux() -> str:
 
 def _registers() -> str:
     """Register area that the engine linux needs; see :mod:`dumbbell.engines.linux.registers`."""
-    return f"{needed_bytes()} bytes (XSAVE) of this processor for a guest to hold"
+    return f"{needed_bytes()} bytes in this processor (XSAVE); a kernel is built to hold them"
 
 
 def _simulator() -> str:

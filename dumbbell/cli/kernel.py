@@ -45,7 +45,7 @@ def kernel_build(
         int | None, typer.Option(min=1, help="Compilers at once [default: all cores].")
     ] = None,
 ) -> None:
-    """Build a kernel that runs in virtual time, as one process, without root."""
+    """Build a kernel. It runs in virtual time, as one process, without root."""
     with guarded():
         from dumbbell.cli.kernel_display import BuildBar
         from dumbbell.engines.linux.trial import build_and_try

@@ -18,7 +18,7 @@ def playground(
         typer.Argument(help="Experiment that the page opens with [default: an example]."),
     ] = None,
 ) -> None:
-    """Write a page with an editor, the simulator and figures, that works without a network."""
+    """Write a page with an editor and the simulator. It works without a network."""
     with guarded():
         from dumbbell.files.output import write_output
         from dumbbell.playground.command import page_of

@@ -32,7 +32,7 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON.")] = False,
 ) -> None:
-    """Ask the tables of a stored experiment in SQL; each has a column per factor."""
+    """Ask the tables of a stored experiment in SQL. Each has a column per factor."""
     with guarded():
         from dumbbell.files.output import json_text
         from dumbbell.store.query import query

@@ -72,7 +72,7 @@ def run(
     events: Events = None,
     verbose: Verbose = False,
 ) -> None:
-    """Run an experiment; finished runs in the store are not repeated."""
+    """Run an experiment. Finished runs in the store are not repeated."""
     with guarded():
         import dumbbell
         from dumbbell.cli import shards

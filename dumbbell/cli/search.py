@@ -54,7 +54,7 @@ def search(
     events: Events = None,
     verbose: Verbose = False,
 ) -> None:
-    """Search for an optimum or a worst case; finished runs in the store are not repeated."""
+    """Search for an optimum or a worst case. Finished runs in the store are not repeated."""
     with guarded():
         from dumbbell.cli.sweeps import executed
         from dumbbell.search.display import sentences, table, to_json

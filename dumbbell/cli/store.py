@@ -31,7 +31,7 @@ def _group() -> None:
 
 @store_app.command()
 def verify(store: StoreArgument) -> None:
-    """Read every file and compare checksums; exit code 1 if something is damaged."""
+    """Read every file and compare checksums. Exit code 1 if something is damaged."""
     with guarded():
         from dumbbell.store.verify import examine
 
@@ -46,7 +46,7 @@ def repair(
     store: StoreArgument,
     workers: Annotated[int | None, typer.Option(min=1, help="Runs at once.")] = None,
 ) -> None:
-    """Rerun damaged runs and compare their digests; exit code 1 if some remain."""
+    """Rerun damaged runs and compare their digests. Exit code 1 if some remain."""
     with guarded():
         from dumbbell.execution import use_progress
         from dumbbell.execution.bar import progress_on
@@ -68,7 +68,7 @@ def gc(
         bool, typer.Option("--dry-run", help="List what would be removed, remove nothing.")
     ] = False,
 ) -> None:
-    """Remove leftovers of crashes, in a store and of runs without a store."""
+    """Remove leftovers of crashes. In a store, and of runs without a store."""
     with guarded():
         from dumbbell.store.repair import collect
 
@@ -88,7 +88,7 @@ def digest(
     store: StoreArgument,
     other: OtherStore = None,
 ) -> None:
-    """Print the digest of each run and of all; with two stores, the differences (exit code 1)."""
+    """Print the digest of each run and of all. With two stores: the differences (exit code 1)."""
     with guarded():
         from dumbbell.store.digest import compared, digests, of_all
 
@@ -115,7 +115,7 @@ def digest(
 
 @store_app.command()
 def merge(stores: Stores, output: StoreOutput) -> None:
-    """Add the runs of stores, as of the shards of a sweep, to one store."""
+    """Add the runs of stores to one store. An example is the shards of a sweep."""
     with guarded():
         from dumbbell.console import Pulse
         from dumbbell.files.urls import shown
@@ -144,7 +144,7 @@ def compact(
         bool, typer.Option("--dry-run", help="Say what would be done, change nothing.")
     ] = False,
 ) -> None:
-    """Join segments with few runs, and remove runs that no experiment needs."""
+    """Join small segments. Runs that no experiment needs are removed."""
     with guarded():
         from dumbbell.store.compact import compact
 
@@ -162,7 +162,7 @@ def compact(
 
 @store_app.command("ls")
 def list_store(store: StoreArgument) -> None:
-    """List the experiments of a store: runs done and planned, size, engine version, last run."""
+    """List the experiments of a store. Runs done and planned, size, engine version, last run."""
     with guarded():
         from dumbbell.store.contents import contents
 
@@ -187,7 +187,7 @@ def show_run(
         bool, typer.Option("--yaml", help="Print its experiment file in place of the rest.")
     ] = False,
 ) -> None:
-    """Print where a run comes from: experiments, engine, seed, digest, files."""
+    """Print where a run comes from. Experiments, engine, seed, digest, files."""
     with guarded():
         from dumbbell.store.provenance import provenance
 
@@ -221,7 +221,7 @@ def export_store(
         str, typer.Option("--format", help="Format of the files: parquet or csv.")
     ] = "parquet",
 ) -> None:
-    """Write the tables of an experiment as Parquet or CSV, with a column per factor."""
+    """Write the tables as Parquet or CSV. Each has a column per factor."""
     with guarded():
         from dumbbell.store.export import export
 

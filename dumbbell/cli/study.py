@@ -113,7 +113,7 @@ def study_animate(
     ] = Path("animations"),
     engine: EngineName = "sim",
 ) -> None:
-    """Write the animations of a study: the pages that its report links to."""
+    """Write the animations of a study. Its report links to these pages."""
     with guarded():
         from dumbbell.animation.study import animate_study
 
@@ -133,7 +133,7 @@ def study_tables(
     ] = None,
     store: StoreDir = DEFAULT_STORE,
 ) -> None:
-    """Write the tables of a study's pages; runs that the store lacks are executed."""
+    """Write the tables of a study's pages. Runs that the store lacks are executed."""
     with guarded():
         from dumbbell.execution import use_progress
         from dumbbell.execution.bar import progress_on

@@ -51,7 +51,7 @@ def trace(
     html: Annotated[Path | None, typer.Option(help="A page (HTML), one file.")] = None,
     names: Names = None,
 ) -> None:
-    """Analyse an event trace: throughput, loss and delay of flows and links."""
+    """Analyse an event trace. Throughput, loss and delay of flows and links."""
     with guarded():
         from dumbbell.trace.command import Wanted, tell
 

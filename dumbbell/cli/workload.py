@@ -87,7 +87,7 @@ def from_capture(
         ),
     ] = "cubic",
 ) -> None:
-    """Make an experiment with connections in the numbers and sizes of a capture."""
+    """Make an experiment of a capture. Connections have its numbers and sizes."""
     with guarded():
         from dumbbell.capture import survey
         from dumbbell.capture.classes import DEFAULT_CLASSES, parse_classes
@@ -159,7 +159,7 @@ def from_har(
         ),
     ] = "cubic",
 ) -> None:
-    """Make an experiment of the page in a HAR file: its objects and their dependencies."""
+    """Make an experiment of a HAR file. The page has its objects and their dependencies."""
     with guarded():
         from dumbbell.experiment.load import load_text
         from dumbbell.experiment.units import RATE, TIME

@@ -43,7 +43,8 @@ def summary_line(comparison: Comparison) -> str:
     criteria = dict.fromkeys(one.criterion for one in comparison.differences)
     words = "; ".join(f"{one.label} {one.words}" for one in criteria)
     return (
-        f"{count} of {many(len(comparison.differences), 'quantity', 'quantities')} agree ({words})."
+        f"{count} of {many(len(comparison.differences), 'quantity', 'quantities')} agree "
+        f"({words}; or within the range of the repeats on {comparison.engines[1]})."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from dumbbell.catalogue import (
@@ -75,7 +76,10 @@ def _listed(block: re.Match[str]) -> str:
     options = dict(line[1:].partition(":")[::2] for line in lines if line.startswith(":"))
     if "hidden" in options:
         return ""
-    pages = [f"- {line}" for line in lines if not line.startswith(":")]
+    listed = [line for line in lines if not line.startswith(":")]
+    # A page that is not in the package, as of a study, has no name for `--page`.
+    found = [name for one in listed for name in page_names() if fnmatchcase(name, one)]
+    pages = [f"- {name}" for name in dict.fromkeys(found)]
     return "\n".join((f"**{options.get('caption', 'Pages').strip()}**", "", *pages, ""))
 
 

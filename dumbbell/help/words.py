@@ -46,6 +46,16 @@ WORDS: dict[str, tuple[tuple[str, ...], str]] = {
         ("pipes",),
         "One direction of a link: `bottleneck/forward` and `bottleneck/backward`.",
     ),
+    "probe": (
+        ("probes", "idle rtt"),
+        "Echo request of a ping. *Idle RTT* is the RTT of probes before the first TCP flow starts. "
+        "`sampling: {keep: [probes]}` keeps the time of each.",
+    ),
+    "queue ms": (
+        ("queueing delay", "ms p50"),
+        "Queueing delay: time that packets wait in a queue, over the samples of a run. p50 is its "
+        "median, p95 its 95th percentile. The metric: `dumbbell help queue_delay_p95_ms`.",
+    ),
     "repeat": (
         ("run", "runs"),
         "A run of a cell with a seed of its own. `±` in tables is half of the 95 % interval over "
@@ -54,6 +64,16 @@ WORDS: dict[str, tuple[tuple[str, ...], str]] = {
     "retransmitted": (
         (),
         "Share of a flow's segments that were sent a second time, spurious ones included.",
+    ),
+    "RTT": (
+        ("rtt ms", "ms", "round-trip time"),
+        "Round-trip time. Tables of runs have the mean of the sender's smoothed RTT, milliseconds, "
+        "and of ping the mean RTT of its requests. The metric: `dumbbell help srtt_mean_ms`.",
+    ),
+    "MOS": (
+        (),
+        "Mean opinion score, an estimate of the quality of speech: 4.4 is the best, and below 3.1 "
+        "many users are dissatisfied. The metric: `dumbbell help voice_mos`.",
     ),
     "RTO": (
         ("time-out", "tlp"),

@@ -1,4 +1,4 @@
-"""Tables of README.md: `dumbbell study tables web`.
+"""Tables of tables.md: `dumbbell study tables web`.
 
 All parts on the simulator (five minutes), part *today* on the engine linux too.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from dumbbell.studies.pages import SIGNS, Made, Runs, as_json, markdown
 
-PAGE = "README.md"
+PAGE = "tables.md"
 NAMES = {"newreno": "NewReno", "cubic": "CUBIC", "none": "plain"}
 COLUMNS = {
     "time_s": "time (s)",

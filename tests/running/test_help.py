@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from dumbbell.catalogue import congestion_controls, disciplines, tcp_options
 from dumbbell.cli import app
+from dumbbell.cli.app import EXAMPLES
 from dumbbell.help import PAGES
 from dumbbell.help.topics import page_names, page_text, topic, topic_names
 from dumbbell.help.words import words as words_of_tables
@@ -67,7 +71,10 @@ def test_pages_are_listed_and_printed() -> None:
 def test_lists_of_a_site_and_folds_are_words_on_a_terminal() -> None:
     assert "toctree" not in called("help", "--page", "tutorial")
     assert page_text("tutorial") == page_text("tutorial/index")
-    assert "**Start**\n\n- ../README\n- tutorial/index\n" in called("help", "--page", "index")
+    index = called("help", "--page", "index")
+    assert "**Start**\n\n- tutorial/index\n- features\n" in index
+    assert "- how-to/queue\n" in index
+    assert "*" not in index.replace("**", "")
     exercise = called("help", "--page", "course/01-window-and-buffer")
     assert "## Solution\n" in exercise
     assert "details>" not in exercise
@@ -96,6 +103,18 @@ def test_pages_that_codes_name_are_there() -> None:
 )
 def test_errors_of_usage_have_a_code(words: tuple[str, ...]) -> None:
     assert called(*words, code=2).rstrip().endswith("[E016]")
+
+
+def test_what_is_missing_has_an_example() -> None:
+    said = called("report", code=2)
+    assert "For example: dumbbell report store -o report.html [E016]" in said
+    assert "For example" not in called("study", "run", code=2)
+
+
+def test_examples_of_verbs_name_what_they_need() -> None:
+    group = typer.main.get_command(app)
+    for verb, words in EXAMPLES.items():
+        group.commands[verb].make_context(verb, shlex.split(words))  # type: ignore[attr-defined]
 
 
 def test_help_texts_are_no_errors() -> None:

@@ -9,7 +9,7 @@
  */
 function tellStory(place, packet, act) {
   if (packet < 0) {
-    place.replaceChildren(element("p", { class: "faint" }, `Click a packet for its story: when it was sent, where it waited, whether it arrived${incidents.length ? "; of a drop, a time-out or a smaller window: why" : ""}.`));
+    place.replaceChildren(element("p", { class: "faint" }, `Click a packet to see when it was sent, where it waited and whether it arrived.${incidents.length ? " Click a drop, a time-out or a smaller window to see why it happened." : ""}`));
     return;
   }
   const flow = column.flow[packet];
