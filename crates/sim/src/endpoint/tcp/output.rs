@@ -328,13 +328,14 @@ impl Sender {
         self.sent_since.any = true;
         self.sent_since.data |= payload_bytes > 0;
         self.ecn_send(&mut segment);
-        if let Some(leaves) = self.pacer.waits_until(self.now) {
+        self.release_fq();
+        if self.pacer.holds(self.now) {
+            let leaves = self.pacer.wait(segment);
             if payload_bytes > 0 {
                 let memory = u64::from(payload_bytes) + u64::from(sent.overhead_bytes);
                 self.host_queue.count(memory);
                 self.host_queue.queued(memory, Some(leaves));
             }
-            self.pacer.wait(leaves, segment);
         } else {
             if payload_bytes > 0 {
                 if self.host_queue.is_below_tcp() {

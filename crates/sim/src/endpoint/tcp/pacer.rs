@@ -1,9 +1,12 @@
 //! Pacing: earliest departure times, TCP's own pacing timer (`tcp_pacing_check`), and the host's fq
 //! discipline, which holds segments until their departure time.
 
-use dumbbell_model::Time;
+use dumbbell_model::{Span, Time};
 use dumbbell_packet::Segment;
 use std::collections::VecDeque;
+
+/// Slack of fq's timer (`timer_slack` of `fq_init`): the timer ends that long after the departure time.
+const FQ_SLACK: Span = Span::from_us(10);
 
 /// Pacing state of a sender.
 #[derive(Clone, Debug)]
@@ -16,6 +19,7 @@ pub(crate) struct Pacer {
     timer: Time,
     /// True if the host's fq discipline holds segments until their departure time, instead of TCP.
     fq: bool,
+    /// Segments in fq with their departure times.
     fq_queue: VecDeque<(Time, Segment)>,
 }
 
@@ -76,15 +80,16 @@ impl Pacer {
         self.timer
     }
 
-    /// Departure time from fq of a segment sent now; `None` if it leaves at once.
-    pub(super) fn waits_until(&self, now: Time) -> Option<Time> {
-        let leaves = Time::from_ns(self.departs_ns);
-        (self.fq && (leaves > now || !self.fq_queue.is_empty())).then_some(leaves)
+    /// Returns true if fq holds a segment sent now until its departure time.
+    pub(super) fn holds(&self, now: Time) -> bool {
+        self.fq && (self.departs_ns > now.as_ns() || !self.fq_queue.is_empty())
     }
 
-    /// Puts a segment into fq.
-    pub(super) fn wait(&mut self, leaves: Time, segment: Segment) {
-        self.fq_queue.push_back((leaves, segment));
+    /// Puts a segment into fq. Returns the time at which fq's timer releases it.
+    pub(super) fn wait(&mut self, segment: Segment) -> Time {
+        let departs = Time::from_ns(self.departs_ns);
+        self.fq_queue.push_back((departs, segment));
+        departs + FQ_SLACK
     }
 
     /// The last segment in fq.
@@ -92,15 +97,16 @@ impl Pacer {
         self.fq_queue.back_mut().map(|(_, segment)| segment)
     }
 
-    /// Next segment that fq releases by `now`.
+    /// Next segment whose departure time has come. fq gives it when its timer ends or when a segment is put into it
+    /// (`fq_check_throttled`).
     pub(super) fn release(&mut self, now: Time) -> Option<Segment> {
-        self.fq_queue.front().filter(|(leaves, _)| *leaves <= now)?;
+        self.fq_queue.front().filter(|(departs, _)| *departs <= now)?;
         self.fq_queue.pop_front().map(|(_, segment)| segment)
     }
 
-    /// Time at which fq releases the next segment; [`Time::NEVER`] if none waits.
+    /// End of fq's timer (`qdisc_watchdog_schedule_range_ns`); [`Time::NEVER`] if no segment waits.
     pub(super) fn releases_at(&self) -> Time {
-        self.fq_queue.front().map_or(Time::NEVER, |(leaves, _)| *leaves)
+        self.fq_queue.front().map_or(Time::NEVER, |(departs, _)| *departs + FQ_SLACK)
     }
 }
 
@@ -131,12 +137,13 @@ mod tests {
     fn fq_keeps_the_order_of_what_waits() {
         let mut pacer = Pacer::new(true);
         pacer.sent(ms(10), false, 2000, RATE);
-        assert_eq!(pacer.waits_until(ms(10)), None);
+        assert!(!pacer.holds(ms(10)));
         pacer.sent(ms(10), false, 1000, RATE);
-        assert_eq!(pacer.waits_until(ms(10)), Some(ms(11)));
-        pacer.wait(ms(11), Segment { seq: 7, ..Segment::default() });
+        assert!(pacer.holds(ms(10)));
+        let timer = Time::from_ns(11_010_000);
+        assert_eq!(pacer.wait(Segment { seq: 7, ..Segment::default() }), timer);
         assert!(!pacer.blocks(ms(10)), "segments wait in fq, not in TCP");
-        assert_eq!(pacer.releases_at(), ms(11));
+        assert_eq!(pacer.releases_at(), timer);
         assert!(pacer.release(ms(10)).is_none());
         assert_eq!(pacer.release(ms(11)).map(|segment| segment.seq), Some(7));
     }

@@ -363,7 +363,9 @@ impl Sender {
             self.on_write_timer();
         }
         self.on_third_timer();
-        self.release_fq();
+        if self.pacer.releases_at() <= now {
+            self.release_fq();
+        }
         if self.pacer.take_due(now) {
             self.tsq_write();
         }
