@@ -172,6 +172,59 @@ def test_jumbo_frames_pass_routers_on_both(tmp_path: Path) -> None:
     assert packets[0] == packets[1]
 
 
+#: A burst is read behind its last segment; what arrives during a read has one ACK. The RTT keeps
+#: the ACKs from the times of samples, at which the guest's processor is busy.
+BURSTS = """\
+dumbbell: 1
+name: bursts
+hosts: {defaults: {profile: PROFILE}}
+template:
+  dumbbell:
+    pairs: 1
+    rtt: 41.3 ms
+    forward: {shaper: {tbf: {rate: RATE, burst: BURST}}, buffer: 1 BDP}
+flows: [{name: f, from: s1, to: d1, tcp: {congestion_control: CC, TRAFFIC}}]
+taps: [{name: t, at: s1, link: s1-r1}]
+sampling: {packets: {to: 2 s}}
+duration: 2 s
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "burst", "algorithm", "traffic"),
+    [
+        ("10 Mbit/s", "4 KiB", "reno", "source: bulk"),
+        ("10 Mbit/s", "10 KiB", "cubic", "source: bulk"),
+        ("10 Mbit/s", "10 KiB", "reno", "source: bulk"),
+        ("50 Mbit/s", "10 KiB", "cubic", "source: bulk"),
+        ("10 Mbit/s", "32 KiB", "cubic", "source: {periodic: {chunk: 20 kB, interval: 30 ms}}"),
+    ],
+)
+def test_bursts_are_acknowledged_alike(
+    rate: str, burst: str, algorithm: str, traffic: str, tmp_path: Path
+) -> None:
+    words = {
+        "PROFILE": kernel.profile(),
+        "RATE": rate,
+        "BURST": burst,
+        "CC": algorithm,
+        "TRAFFIC": traffic,
+    }
+    text = BURSTS
+    for word, value in words.items():
+        text = text.replace(word, value)
+    columns = ("seq_bytes", "payload_bytes", "ack_bytes", "sack_ranges_bytes", "window_bytes")
+    rows = []
+    for results in on_both(tmp_path, text):
+        packets = results.packets.filter(pl.col("time_ns") > 50_000_000)  # After the handshake.
+        ways = packets.partition_by("direction", maintain_order=True, as_dict=True)
+        out = ways[("out",)].select(columns[:2])  # Its ACKs' window is the sender's own.
+        rows.append((out.rows(), ways[("back",)].select(columns).rows()))
+    for ours, theirs in zip(*rows, strict=True):
+        assert len(ours) > 100
+        assert ours == theirs
+
+
 def test_memory_of_fragments_runs_out_at_the_same_time() -> None:
     """Beside BBR, datagrams of six fragments lose some of them; behind TEQL what is left of
     them fills the receiver's memory, and from then on nothing is complete for 30 s."""

@@ -251,7 +251,8 @@ fn reno_saws_between_half_a_window_and_a_window() {
 #[test]
 fn cubic_is_back_at_its_old_window_after_k() {
     let half = Span::from_ms(50);
-    let forward = scripted(delay(half), "f", [1000]);
+    // Segments arrive 3 µs apart, so that each is read and acknowledged by itself.
+    let forward = scripted(serial(mbps(4000), half, 10_000), "f", [1000]);
     let mut scenario = dumbbell(Span::from_s(12), 1, forward, delay(half));
     set_options(&mut scenario, |o| {
         o.tcp_rmem = [4096, 8_000_000, 16_000_000];

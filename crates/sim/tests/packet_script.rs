@@ -19,6 +19,8 @@ const FULL: i64 = 1514;
 const WAKE_UP: i64 = 1000;
 /// From its first unit to the rest of what it writes.
 const COPYING: i64 = 256;
+/// From an ACK that makes space until the application writes: three readings of the clock.
+const WRITES: i64 = 3 * 256;
 
 fn over(source: Source, forward: Pipe) -> Scenario {
     let mut scenario = dumbbell(Span::from_s(2), 1, forward, delay(Span::from_ms(10)));
@@ -71,7 +73,7 @@ fn a_small_segment_is_its_bytes_longer_than_an_ack() {
 fn each_round_of_slow_start_doubles() {
     // A pure delay: 10, 20, 40 segments at 20, 40, 60 ms; each segment is acknowledged at once.
     let run = run(&over(segments(70), delay(Span::from_ms(10))));
-    assert_eq!(run.transfer_end("f"), 70 * MS + WAKE_UP + COPYING);
+    assert_eq!(run.transfer_end("f"), 70 * MS + WAKE_UP + COPYING + WRITES);
     let delivered = run.samples("f", "delivered_bytes");
     let at = |ms: i64| delivered.iter().find(|(time, _)| *time == ms * MS + 100_000).map(|s| s.1);
     let bytes = |count: u64| Some((count * SEGMENT_BYTES) as i64);

@@ -6,7 +6,7 @@ mod lab;
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Pipe, Scenario, Source};
 use dumbbell_model::{Search, Span, TcpOptions};
 use lab::trace::{kept, over};
-use lab::{delay, mbps, run, serial, ten_ms, Run, BULK, SEGMENT_BYTES};
+use lab::{mbps, run, serial, Run, BULK, SEGMENT_BYTES};
 
 const MS: i64 = 1_000_000;
 /// Slow start has not ended.
@@ -27,11 +27,16 @@ fn rising(
     };
     let mut changes = vec![to(199_500, 110)];
     changes.extend(until_ms.map(|ms| to(1000 * ms - 500, 90)));
-    let pipe = Pipe { changes, ..delay(Span::from_ms(90)) };
+    let pipe = Pipe { changes, ..apart(90) };
     every_ms(over(algorithm, BULK, pipe, |o| {
         o.tcp_wmem = [4096, 1_000_000, 4_000_000];
         change(o);
     }))
+}
+
+/// A delay. Segments arrive 3 µs apart, so that each is read and acknowledged by itself.
+fn apart(ms: u64) -> Pipe {
+    serial(mbps(4000), Span::from_ms(ms), 10_000)
 }
 
 fn every_ms(mut scenario: Scenario) -> Scenario {
@@ -192,7 +197,7 @@ fn idle(interval_ms: u64, change: impl Fn(&mut TcpOptions)) -> [i64; 2] {
         interval: Span::from_ms(interval_ms),
         bytes: None,
     };
-    let run = run(&every_ms(over(Algorithm::Reno, source, ten_ms(), |o| {
+    let run = run(&every_ms(over(Algorithm::Reno, source, apart(10), |o| {
         o.tcp_wmem = [4096, 1_000_000, 4_000_000];
         change(o);
     })));

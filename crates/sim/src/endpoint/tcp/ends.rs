@@ -56,7 +56,8 @@ pub(in crate::endpoint) fn sender_deadline(sender: &mut Sender, set: &mut u64) -
 #[inline(always)]
 pub(in crate::endpoint) fn receiver_deadline(receiver: &mut Receiver, set: &mut u64) -> Deadline {
     let at = receiver.next_deadline();
-    Deadline { at, wheel: receiver.wheel_turn(set), exact: false, last: false }
+    let last = receiver.runs_application(at);
+    Deadline { at, wheel: receiver.wheel_turn(set), exact: false, last }
 }
 
 /// Sums over samples of a sender's window.

@@ -270,6 +270,7 @@ impl Receiver {
         self.srtt_us8 = u64::from(rtt.srtt_us8);
         self.rto = self.tick.us(rtt.rto_us);
         self.init_buffer_space();
+        self.reader_accepts();
     }
 
     /// `tcp_init_buffer_space`.

@@ -14,6 +14,8 @@ pub(crate) struct HostQueue {
     bytes: u64,
     /// Time at which TCP is woken; [`Time::NEVER`] if it does not wait.
     wakes: Time,
+    /// True if that is the time at which an application writes.
+    deferred: bool,
     /// True if small queues stopped TCP and no departure time is known yet.
     throttled: bool,
     /// Memory of skbs between TCP and the next node, and the time at which TCP sent them.
@@ -26,8 +28,17 @@ impl Default for HostQueue {
     fn default() -> Self {
         let (waiting, wakes) = (VecDeque::new(), Time::NEVER);
         let passing = (Time::ZERO, 0);
-        let (throttled, in_process) = (false, false);
-        Self { below_tcp: false, waiting, bytes: 0, wakes, throttled, passing, in_process }
+        let (deferred, throttled, in_process) = (false, false, false);
+        Self {
+            below_tcp: false,
+            waiting,
+            bytes: 0,
+            wakes,
+            deferred,
+            throttled,
+            passing,
+            in_process,
+        }
     }
 }
 
@@ -68,6 +79,11 @@ impl HostQueue {
         self.in_process = in_process;
     }
 
+    /// Lets the next node take what passes: it comes to that before the segment that follows.
+    pub(super) fn passed(&mut self) {
+        self.passing.1 = 0;
+    }
+
     fn passing_bytes(&self, now: Time) -> u64 {
         if self.passing.0 == now && !self.in_process {
             self.passing.1
@@ -101,12 +117,28 @@ impl HostQueue {
 
     /// Stops TCP until the first segment leaves.
     pub(super) fn throttle(&mut self, now: Time) {
+        self.deferred = false;
         if self.passing_bytes(now) > 0 {
             self.wakes = now;
             return;
         }
         self.wakes = self.waiting.front().map_or(Time::NEVER, |(leaves, _)| *leaves);
         self.throttled = self.wakes == Time::NEVER;
+    }
+
+    /// Lets TCP be woken by an application that writes at a later time, or by a segment before.
+    pub(super) fn defer(&mut self, at: Time) {
+        (self.wakes, self.deferred) = (at, true);
+    }
+
+    /// Returns true once if TCP waits for an application.
+    #[inline(always)]
+    pub(super) fn take_deferred(&mut self) -> bool {
+        if self.deferred {
+            (self.wakes, self.deferred) = (Time::NEVER, false);
+            return true;
+        }
+        false
     }
 
     /// Time at which TCP is woken.
@@ -118,7 +150,7 @@ impl HostQueue {
     pub(super) fn take_due(&mut self, now: Time) -> bool {
         let due = self.wakes <= now;
         if due {
-            self.wakes = Time::NEVER;
+            (self.wakes, self.deferred) = (Time::NEVER, false);
             self.passing.1 = 0;
         }
         due

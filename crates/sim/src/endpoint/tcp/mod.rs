@@ -17,6 +17,7 @@ mod pacer;
 pub(crate) mod rack;
 pub(crate) mod rate;
 mod rate_halving;
+mod reader;
 pub(crate) mod reassembly;
 pub(crate) mod receive_buffer;
 pub(crate) mod receiver;

@@ -3,6 +3,7 @@
 
 use super::ecn::{Mode, ReceiverEcn};
 use super::out_queue::OutQueue;
+use super::reader::Reader;
 use super::reassembly::Reassembly;
 use super::receive_buffer::{ReceiveQueue, ReceivedSkb, SkbLayout};
 use super::receiver_window::DEFAULT_SCALING_RATIO;
@@ -131,6 +132,7 @@ pub(crate) struct Receiver {
     pub(super) space_seq: u64,
     pub(super) space_bytes: u64,
     pub(super) read_at: Option<Time>,
+    pub(super) reader: Reader,
 
     /// Subflow state, for Multipath TCP.
     pub(crate) subflow: Option<Box<ReceivingSubflow>>,
@@ -200,6 +202,7 @@ impl Receiver {
             space_seq: 0,
             space_bytes: 0,
             read_at: None,
+            reader: Reader::default(),
             subflow: None,
             ecn: ReceiverEcn::new(algorithm),
             ecn_field: 0,
@@ -217,6 +220,19 @@ impl Receiver {
 
     /// Processes a segment; `ecn_field` is from its IP header (RFC 3168 §5).
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
+        if self.reader.since < now {
+            if self.has_surely_read(now) {
+                self.read_before(); // The usual case.
+            } else if self.reads_or_holds(now, segment, ecn_field) {
+                return;
+            }
+        }
+        self.process(now, segment, ecn_field);
+    }
+
+    /// Processes a segment while no application owns the socket.
+    #[inline(always)]
+    pub(super) fn process(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
         let before = self.rcv_nxt;
         if self.on_segment_first(now, segment, ecn_field) {
             self.ack_check();
@@ -465,11 +481,14 @@ impl Receiver {
             }
         }
         self.grow_for_reordering();
+        if self.reader.since != Time::NEVER {
+            self.wake_reader(); // The window may have grown.
+        }
     }
 
     /// `tcp_measure_rcv_mss`: the longest segment, or the length of two shorter ones in a row.
     fn measure_rcv_mss(&mut self, segment: &Segment) {
-        let length = u64::from(segment.payload_bytes);
+        let length = u64::from(segment.payload_bytes.min(self.reader.unit_bytes));
         let last = std::mem::take(&mut self.ack.last_segment);
         if length >= self.ack.rcv_mss {
             if length != self.ack.rcv_mss {
@@ -483,7 +502,8 @@ impl Receiver {
         }
         // With options that not each segment has: SACK blocks make the payload shorter.
         let plain = TCP_HEADER_BYTES + if segment.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let whole = segment.frame_bytes() - ETHERNET_HEADER_BYTES - IPV4_HEADER_BYTES;
+        let joined = segment.payload_bytes - length as u32;
+        let whole = segment.frame_bytes() - ETHERNET_HEADER_BYTES - IPV4_HEADER_BYTES - joined;
         let remnant = segment.flags.psh || segment.flags.fin;
         let full = MSS_MIN_BYTES + TCP_HEADER_BYTES <= whole && !remnant;
         if full || whole >= MSS_DEFAULT_BYTES + TCP_HEADER_BYTES {
@@ -538,6 +558,7 @@ impl Receiver {
 
     /// Processes due timers. Calls without a due timer have no effect.
     pub(crate) fn on_timeout(&mut self, now: Time) {
+        self.catch_up(now);
         self.set_now(now);
         if self.compressed_timer <= now {
             self.compressed_timer = Time::NEVER;
@@ -554,6 +575,9 @@ impl Receiver {
         }
         if self.read_at.is_some_and(|at| at <= now) {
             self.application_reads();
+        }
+        if self.reader.event <= now {
+            self.reader_event();
         }
         if self.close_at <= now {
             self.close_at = Time::NEVER;
@@ -572,6 +596,7 @@ impl Receiver {
             self.ack.wheel.fires,
             self.syn_ack_timer.fires,
             self.read_at.unwrap_or(Time::NEVER),
+            self.reader.event,
             self.close_at,
             self.fin_timer.fires,
         ])

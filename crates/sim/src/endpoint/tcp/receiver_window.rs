@@ -4,7 +4,7 @@
 use super::receive_buffer::SkbLayout;
 use super::receiver::Receiver;
 use super::CLOCK_READING;
-use dumbbell_model::{DelayedAck, Span};
+use dumbbell_model::{DelayedAck, Span, Time};
 
 /// Share of memory that counts as window until it is measured, in 256ths.
 pub(crate) const DEFAULT_SCALING_RATIO: u64 = 128;
@@ -101,8 +101,10 @@ impl Receiver {
         self.unread.memory_bytes() + self.reassembly.memory_bytes()
     }
 
+    /// Free part of the window (`tcp_space`).
     pub(super) fn space(&self) -> u64 {
-        self.win_from_space(self.rcvbuf.saturating_sub(self.memory()))
+        let used = self.memory() + self.reader.backlog_bytes;
+        self.win_from_space(self.rcvbuf.saturating_sub(used))
     }
 
     pub(super) fn receive_window(&self) -> u64 {
@@ -170,7 +172,7 @@ impl Receiver {
     }
 
     /// Rounds a window up to that unit.
-    fn begun_units(&self, window: u64) -> u64 {
+    pub(super) fn begun_units(&self, window: u64) -> u64 {
         self.whole_units(window + (1 << self.wscale) - 1)
     }
 
@@ -195,14 +197,17 @@ impl Receiver {
             let readings =
                 WAKE_UP_READINGS + self.readings_per_skb() * self.unread.skbs().saturating_sub(1);
             self.read_at.get_or_insert(self.now + Span::from_ns(readings * CLOCK_READING.as_ns()));
+        } else if self.reads_behind() {
+            self.wake_reader();
         } else {
+            self.reader.since = Time::NEVER;
             self.read(self.unread_bytes());
         }
     }
 
     /// Readings of the clock with each skb that is read: `tcp_rcv_space_adjust` reads it, before the
     /// release with `tcp_rcvbuf_grow`.
-    fn readings_per_skb(&self) -> u64 {
+    pub(super) fn readings_per_skb(&self) -> u64 {
         u64::from(!self.options.rcvbuf_grow)
     }
 
@@ -236,35 +241,46 @@ impl Receiver {
     /// Reads data: autotunes the buffer, then sends an ACK if it is overdue or the window has
     /// doubled (`tcp_cleanup_rbuf`).
     pub(super) fn read(&mut self, bytes: u64) {
+        self.take(bytes, Span::ZERO);
+        self.clean_up(bytes);
+    }
+
+    /// Takes up to `bytes` bytes from the queue, each skb in the time `each`.
+    pub(super) fn take(&mut self, bytes: u64, each: Span) {
         let mut left = bytes;
         while let Some(piece) = self.unread.read(left) {
             left -= piece;
+            self.now += each;
             self.copied_seq += piece;
             self.adjust_space(); // After each skb (`tcp_recvmsg_locked`).
         }
-        self.clean_up(bytes);
     }
 
     /// Sends an ACK if one is due after a read of `bytes` bytes (`tcp_cleanup_rbuf`).
     pub(crate) fn clean_up(&mut self, bytes: u64) {
+        if self.ack_is_due(bytes) {
+            self.read_clock_for_ack();
+            self.send_ack();
+        }
+    }
+
+    /// Returns true if an ACK is due after a read of `bytes` bytes.
+    pub(super) fn ack_is_due(&self, bytes: u64) -> bool {
         // The application has read all data up to the end of a write. If the application responds
         // to data, or at the end of the stream, this takes two such pieces, and more than the FIN.
         let copied = bytes > u64::from(self.finished);
         let small = self.ack.pushed > u8::from(self.ack.interactive);
         let emptied = copied && small && self.memory() == 0;
         let overdue = self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
-        let mut due = self.ack.scheduled && (overdue || emptied);
-        if !due && !self.finished {
-            let current = self.receive_window();
-            if 2 * current <= self.window_clamp {
-                let window = self.select_window();
-                due = window > 0 && window >= 2 * current;
-            }
+        if self.ack.scheduled && (overdue || emptied) {
+            return true;
         }
-        if due {
-            self.read_clock_for_ack();
-            self.send_ack();
+        let current = self.receive_window();
+        if self.finished || 2 * current > self.window_clamp {
+            return false;
         }
+        let window = self.select_window();
+        window > 0 && window >= 2 * current
     }
 
     /// Grows the buffer to twice the data read per RTT, and further if that grows (dynamic

@@ -272,6 +272,10 @@ impl Sender {
             self.challenge();
             return; // A repeated SYN-ACK: its ACK was lost.
         }
+        if self.host_queue.take_deferred() {
+            self.tsq_write();
+            self.host_queue.passed();
+        }
         self.on_ack(segment);
         self.on_acked(segment);
     }
@@ -370,7 +374,7 @@ impl Sender {
             self.tsq_write();
         }
         if self.host_queue.take_due(now) {
-            self.tsq_write();
+            self.small_queue_event();
         }
         if self.buffer.source_at.is_some_and(|at| at <= now) {
             self.on_source(now);

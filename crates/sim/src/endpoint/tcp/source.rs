@@ -5,16 +5,18 @@ use super::output::{Push, GSO_MAX_BYTES};
 use super::sender::{Phase, Sender};
 use super::CLOCK_READING;
 use dumbbell_model::scenario::Source;
-use dumbbell_model::Span;
+use dumbbell_model::{Span, Time};
 
 /// Overhead per segment in Linux's calculation of the send buffer.
 const MAX_TCP_HEADER_BYTES: u64 = 320;
 const SHARED_INFO_BYTES: u64 = 320;
 const SK_BUFF_BYTES: u64 = 256;
-/// Time from a wake-up until the application writes, and from the first skb that leaves an empty
-/// queue to the next one, while the rest of the call is copied. Any positive value lets arrivals of
-/// an instant come before the write, and the first skb before those of other paths.
+/// Time from the first skb that leaves an empty queue to the next one, while the rest of the call is
+/// copied. Any positive value lets the first skb come before those of other paths.
 const RUNNING: Span = CLOCK_READING;
+/// Time from a wake-up until the application writes: it returns from `ppoll`, asks for the time, and
+/// TCP asks when it sends.
+const WAKE_UP: Span = Span::from_ns(3 * CLOCK_READING.as_ns());
 
 impl Sender {
     /// Bytes per skb of the write queue: a GSO skb, at most half of the largest window offered by
@@ -77,7 +79,22 @@ impl Sender {
         let more = self.buffer.writer.fills_room()
             && self.buffer.writer.left(self.buffer.written_bytes) > 0;
         if more {
-            self.buffer.source_at = Some(self.now + RUNNING);
+            self.buffer.source_at = Some(self.now + WAKE_UP);
+        }
+    }
+
+    /// Time at which an application that has been woken writes.
+    fn woken_until(&self) -> Option<Time> {
+        self.buffer.source_at.filter(|&at| at > self.now && at <= self.now + WAKE_UP)
+    }
+
+    /// Sends what small queues held back. If the application has been woken, it comes first
+    /// (`__do_softirq` stops for a process), and TCP waits for its call (`TCP_TSQ_DEFERRED`) or for the
+    /// next segment.
+    pub(super) fn small_queue_event(&mut self) {
+        match self.woken_until() {
+            Some(at) => self.host_queue.defer(at),
+            None => self.tsq_write(),
         }
     }
 
