@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -29,6 +28,7 @@ from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store import MemoryStore
 from tests.helpers import ROOT, loaded
+from tests.shown import EXPLAIN, explain_parts, explanation
 
 PLANTED: dict[str, Any] = yaml.safe_load(
     (ROOT / "tests" / "explain" / "planted.yaml").read_text(encoding="utf-8")
@@ -233,13 +233,5 @@ def test_a_mistake_is_told(store: Path, options: tuple[str, ...], said: str) -> 
 
 
 def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
-    experiment, output = (
-        part.partition("```")[0] for part in re.split("```yaml|```text", page)[1:]
-    )
-    file = tmp_path / "dip.yaml"
-    file.write_text(experiment, encoding="utf-8")
-    place = str(tmp_path / "store")
-    assert CliRunner().invoke(app, ["run", str(file), "--store", place]).exit_code == 0
-    found = CliRunner().invoke(app, ["explain", place, "--flow", "first", "--at", "3.2 s"])
-    assert found.stdout.strip() == output.strip()
+    experiment, output = explain_parts(EXPLAIN.read_text(encoding="utf-8"))
+    assert explanation(experiment, tmp_path) == output.strip()

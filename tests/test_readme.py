@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import dumbbell
 from dumbbell.cli import app
-from dumbbell.console.output import Output
-from dumbbell.summary import overview
-from dumbbell.summary.cells import cells
 from tests.helpers import ROOT
+from tests.shown import README, readme_parts, readme_table
 
 
 def test_the_readme_has_the_number_of_cells_of_the_page_behind_it() -> None:
@@ -38,14 +35,6 @@ def test_the_page_of_the_command_line_has_every_verb() -> None:
 
 @pytest.mark.slow
 def test_the_readme_s_example_prints_the_readme_s_table(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    yaml, printed = re.findall(r"```yaml\n(.*?)```\n\n```console\n(.*?)```", readme, re.DOTALL)[0]
-    file = tmp_path / "two-flows.yaml"
-    file.write_text(yaml, encoding="utf-8")
-    console = Output()
-    console.width = 100
-    with console.capture() as found:
-        results = dumbbell.run(file)
-        console.print(overview.table(results, cells(results)))
+    experiment, printed = readme_parts(README.read_text(encoding="utf-8"))
     said = [line.rstrip() for line in printed.splitlines()[1:]]
-    assert said == [line.rstrip() for line in found.get().rstrip().splitlines()]
+    assert said == readme_table(experiment, tmp_path).splitlines()
