@@ -225,6 +225,24 @@ def test_bursts_are_acknowledged_alike(
         assert ours == theirs
 
 
+def test_datagrams_have_fragments_of_their_mtu_on_both(tmp_path: Path) -> None:
+    """Beside TCP between other hosts, through one queue."""
+    text = (
+        "dumbbell: 1\nname: fragments\n"
+        "template: {dumbbell: {pairs: 2, rate: 10 Mbit/s, rtt: 30 ms, queue: fq_codel}}\n"
+        "flows:\n  - {name: t, from: s2, to: d2, tcp: cubic}\n"
+        "  - {name: u, from: s1, to: d1, "
+        "udp: {rate: 8 Mbit/s, datagram: 6000 bytes, interval: 20 ms, mtu: 600 bytes}}\n"
+        "duration: 3 s\n"
+    )
+    seen = []
+    for results in on_both(tmp_path, text):
+        left = results.pipes.filter(pl.col("pipe") == "bottleneck/forward")["left_packets"].item()
+        seen.append((left, results.flows["delivered_bytes"].to_list()))
+    assert seen[0][0] > 4000
+    assert seen[0] == seen[1]
+
+
 def test_memory_of_fragments_runs_out_at_the_same_time() -> None:
     """Beside BBR, datagrams of six fragments lose some of them; behind TEQL what is left of
     them fills the receiver's memory, and from then on nothing is complete for 30 s."""

@@ -4,13 +4,16 @@
 use super::{attach, device, dotted, mac, options::route_options, refuse, Planner};
 use dumbbell_model::paths::{addresses, far_end, Address, Network};
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{Node, NodeKind, Spray, SprayPolicy, SprayWhat};
+use dumbbell_model::scenario::{Node, NodeKind, Spray, SprayPolicy, SprayWhat, Traffic};
 use dumbbell_model::ScenarioError;
 use dumbbell_packet::wire::interface_address;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Mark and routing table of packets without payload, if they take other next hops.
 const BARE: u32 = 100;
+
+/// Headers of UDP and IPv4.
+const UDP_AND_IP_BYTES: u64 = 28;
 
 /// First routing table of packets from an interface of a host.
 const FROM_INTERFACE: usize = 1000;
@@ -130,7 +133,11 @@ impl Planner<'_> {
                 return refuse(field(), "switches that lead nowhere");
             };
             let target = self.dotted(to);
-            let extra = node.tcp.as_ref().map(route_options).unwrap_or_default();
+            let mut extra = node.tcp.as_ref().map(route_options).unwrap_or_default();
+            if let Some(mtu) = self.mtu_of_datagrams(at, to)? {
+                // Locked: datagrams travel in fragments, without path MTU discovery.
+                extra += &format!(" mtu lock {mtu}");
+            }
             let source = if node.kind == NodeKind::Host {
                 format!(" src {}", dotted(at))
             } else {
@@ -189,6 +196,39 @@ impl Planner<'_> {
             self.neighbours(next_hops, at, to, pipes);
         }
         Ok(())
+    }
+
+    /// MTU of the datagrams from one host to another, if they are fragmented below the MTU of its
+    /// interface. Then the route has it, so that no other traffic may use this route.
+    fn mtu_of_datagrams(&self, at: usize, to: Address) -> Result<Option<u64>, ScenarioError> {
+        let [from, towards] = [at, to.node].map(|node| self.scenario.nodes[node].name.as_str());
+        let own = self.scenario.nodes[at].tcp.as_ref().map_or(0, |tcp| tcp.mtu_bytes.into());
+        let mut chosen = None;
+        let flows = || self.scenario.flows.iter().enumerate();
+        for (i, flow) in flows().filter(|(_, flow)| (&*flow.from, &*flow.to) == (from, towards)) {
+            let Traffic::Udp(udp) = &flow.traffic else { continue };
+            if udp.datagram_bytes + UDP_AND_IP_BYTES <= udp.mtu_bytes || udp.mtu_bytes >= own {
+                continue;
+            }
+            let others = flows().any(|(_, other)| {
+                let ends = [&*other.from, &*other.to];
+                match &other.traffic {
+                    Traffic::Udp(one) => {
+                        ends == [from, towards]
+                            && one.mtu_bytes != udp.mtu_bytes
+                            && one.datagram_bytes + UDP_AND_IP_BYTES > udp.mtu_bytes
+                    }
+                    Traffic::Ping(_) => false,
+                    _ => ends == [from, towards] || ends == [towards, from],
+                }
+            });
+            if others {
+                let why = "an MTU of its own beside other traffic between the same two hosts";
+                return refuse(format!("flows[{i}].traffic.udp.mtu_bytes"), why);
+            }
+            chosen = Some(udp.mtu_bytes);
+        }
+        Ok(chosen)
     }
 
     /// Adds neighbour entries of the next nodes, if the scenario has no address resolution.

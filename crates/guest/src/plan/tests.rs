@@ -1,5 +1,5 @@
 use super::{plan, Plan, WIRES};
-use dumbbell_model::scenario::{Scenario, Shaper, SprayPolicy, SprayWhat, Traffic};
+use dumbbell_model::scenario::{Scenario, Shaper, SprayPolicy, SprayWhat, Traffic, Udp};
 use dumbbell_model::Queue;
 use dumbbell_model::{Rate, Span};
 use dumbbell_packet::ecmp::FlowHash;
@@ -170,4 +170,25 @@ fn options_of_flows_are_their_hosts_or_refused() {
     scenario.flows.push(second);
     own(&mut scenario, 1, true);
     assert_eq!(refused(&scenario), "flows[1].traffic.tcp.receiver");
+}
+
+#[test]
+fn an_mtu_of_datagrams_is_that_of_their_route_alone() {
+    let mut scenario = two_paths();
+    let mut flow = scenario.flows[0].clone();
+    flow.traffic = Traffic::Udp(Udp {
+        rate_bps: Rate::from_bps(1_000_000),
+        datagram_bytes: 6000,
+        interval: Span::ZERO,
+        mtu_bytes: 600,
+        sleeps: false,
+        codec: None,
+    });
+    scenario.flows.push(flow.clone());
+    let number = scenario.flows.len() - 1;
+    assert_eq!(refused(&scenario), format!("flows[{number}].traffic.udp.mtu_bytes"));
+    scenario.flows = vec![flow];
+    let host = node(&scenario, &scenario.flows[0].from.clone());
+    let routes = &planned(&scenario).namespaces[host].routes;
+    assert!(routes.iter().any(|line| line.contains(" mtu lock 600")), "{routes:?}");
 }
