@@ -85,6 +85,35 @@ def test_four_seconds_over_two_sprayed_paths_are_the_same_packets(algorithm: str
         assert ours == theirs
 
 
+#: Three paths of unlike length. TEQL has each further interface right behind the first, and a packet
+#: that is not sprayed gives its interface the next turn.
+THREE_PATHS = """\
+dumbbell: 1
+name: three
+template:
+  parallel-paths:
+    paths: [{}, {rtt: 17 ms}, {rtt: 29 ms}]
+    rtt: 11 ms
+    rate: 8 Mbit/s
+    buffer: 60 packets
+    spray: {policy: round_robin, what: WHAT, first: 1}
+flows: [{from: s1, to: d1, tcp: cubic}]
+taps: [{at: d1, link: r2-d1}]
+sampling: {packets: {to: 2 s}}
+duration: 2 s
+"""
+
+
+@pytest.mark.parametrize("what", ["both", "data", "acks"])
+def test_three_sprayed_paths_take_turns_as_those_of_teql(tmp_path: Path, what: str) -> None:
+    rows = []
+    for found in on_both(tmp_path, THREE_PATHS.replace("WHAT", what)):
+        ways = found.packets.partition_by("direction", maintain_order=True, as_dict=True)
+        rows.append(ways[("out",)].select(HEADER).head(1000).rows())
+    assert len(rows[0]) == 1000
+    assert rows[0] == rows[1]
+
+
 def test_fifteen_seconds_of_a_line_under_load_are_the_same_packets() -> None:
     """28 flows, pings and speech over one ADSL line with 1000 packets of buffer: time-outs before
     their time, undone, and overflow. Two packets of one instant may change places."""

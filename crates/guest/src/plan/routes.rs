@@ -312,7 +312,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds a master device of TEQL over interfaces. The first attached slave sends first.
+    /// Adds a master device of TEQL over interfaces. The first attached slave sends first. Each further one takes its
+    /// turn right behind it (`teql_qdisc_init`), so the last of a round is attached second.
     fn teql(&mut self, at: usize, pipes: &[usize], spray: Spray, seed: u64) -> String {
         let name = format!("teql{}", self.teqls);
         self.teqls += 1;
@@ -326,7 +327,8 @@ impl Planner<'_> {
         let first = spray.first.map_or_else(drawn, |first| first as usize % pipes.len());
         let here = &mut self.plan.namespaces[at];
         self.plan.joins.push(format!("link set {name} netns {}", here.name));
-        for step in 0..pipes.len() {
+        let last_first = (1..pipes.len()).rev();
+        for step in std::iter::once(0).chain(last_first) {
             let pipe = pipes[(first + step) % pipes.len()];
             here.tc.push(format!("qdisc add dev {} root {name}", device(pipe)));
             // Slaves usually have an address. ARP requests carry it as sender address, so neighbours

@@ -271,6 +271,8 @@ impl Routes {
             SprayWhat::Acks => !has_payload(),
         };
         if !sprayed {
+            // As after a packet of the node's own ([`Self::own_packet`]): this pipe has the next turn.
+            group.turn = group.pipes.iter().position(|&one| one == next.pipe).unwrap_or(0);
             return first;
         }
         let choice = match spraying.policy {

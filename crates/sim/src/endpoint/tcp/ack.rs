@@ -3,6 +3,7 @@
 
 use super::ecn::Mode;
 use super::rate::Building;
+use super::receiver::PAWS_WINDOW_MS;
 use super::recovery::Rexmit;
 use super::sacktag::{AckFlags, Tagging};
 use super::sender::Sender;
@@ -104,6 +105,23 @@ impl Sender {
             Mode::Off | Mode::Classic => !ack.flags.ece(),
         };
         ack.entries.blocks() == 0 && u64::from(ack.window_bytes) == self.snd_wnd && same_ecn
+    }
+
+    /// Rejects a pure ACK whose timestamp is older than the last one, with a rate-limited ACK (PAWS, RFC 7323
+    /// §5; `tcp_paws_discard`). A duplicate ACK within an RTO passes if its window is not larger
+    /// (`tcp_disordered_ack`). So the SACK blocks of overtaken ACKs are lost.
+    pub(super) fn paws_rejects(&mut self, ack: &Segment) -> bool {
+        let age_ms = self.ts_recent_ms.wrapping_sub(ack.tsval_ms) as i32;
+        let pure = ack.payload_bytes == 0 && !ack.flags.fin;
+        if age_ms <= PAWS_WINDOW_MS || !pure || !ack.timestamps {
+            return false;
+        }
+        let repeats = ack.ack == self.snd_una && u64::from(ack.window_bytes) <= self.snd_wnd;
+        if repeats && age_ms as u64 * 1000 <= self.rtt.rto_us {
+            return false;
+        }
+        self.challenge();
+        true
     }
 
     /// Processes an old ACK, which may still carry new SACK blocks.

@@ -11,6 +11,7 @@ mod fack;
 pub(crate) mod handshake;
 pub(crate) mod host_queue;
 pub(crate) mod mappings;
+mod oow_limit;
 pub(crate) mod out_queue;
 pub(crate) mod output;
 mod pacer;

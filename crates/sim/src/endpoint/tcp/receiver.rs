@@ -2,6 +2,7 @@
 //! (RFC 2018, RFC 2883), window and buffer autotuning (dynamic right-sizing), application reads.
 
 use super::ecn::{Mode, ReceiverEcn};
+use super::oow_limit::OowLimit;
 use super::out_queue::OutQueue;
 use super::reader::Reader;
 use super::reassembly::Reassembly;
@@ -14,7 +15,7 @@ use super::wheel::{earliest, Jiffy, Tick, Timer};
 use crate::events::Turn;
 use dumbbell_model::catalogue::congestion_control::Algorithm;
 use dumbbell_model::scenario::Sink;
-use dumbbell_model::{Span, TcpOptions, Time};
+use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
 use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX, TCP_HEADER_BYTES, TIMESTAMPS_BYTES};
 use dumbbell_packet::{SackBlock, Segment};
@@ -28,11 +29,9 @@ pub(super) const ATO_MIN_MS: u64 = 40;
 const MSS_DEFAULT_BYTES: u32 = 536;
 const MSS_MIN_BYTES: u32 = 88;
 /// Maximum age of a timestamp relative to the last one, ms (TCP_PAWS_WINDOW).
-const PAWS_WINDOW_MS: i32 = 1;
+pub(super) const PAWS_WINDOW_MS: i32 = 1;
 /// Maximum number of FIN transmissions without an application (`tcp_orphan_retries`).
 const ORPHAN_RETRIES: u32 = 8;
-/// Minimum interval between ACKs to invalid segments (`net.ipv4.tcp_invalid_ratelimit`).
-pub(super) const INVALID_RATE_LIMIT: Span = Span::from_ms(500);
 
 /// Delayed-ACK state (`icsk_ack`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,8 +110,7 @@ pub(crate) struct Receiver {
     /// Time of the compressed ACK; [`Time::NEVER`] if there is none.
     pub(super) compressed_timer: Time,
 
-    /// Time of the last rate-limited ACK to a segment outside the window.
-    pub(super) limited_ack_at: Option<Time>,
+    oow_limit: OowLimit,
     pub(super) ts_recent_ms: u32,
     pub(super) last_tsecr_ms: u32,
     /// Handshake RTT × 8, microseconds.
@@ -188,7 +186,7 @@ impl Receiver {
             compressed_rcv_nxt: 0,
             dup_acks: 0,
             compressed_timer: Time::NEVER,
-            limited_ack_at: None,
+            oow_limit: OowLimit::default(),
             ts_recent_ms: 0,
             last_tsecr_ms: 0,
             srtt_us8: 0,
@@ -322,11 +320,9 @@ impl Receiver {
     /// probes (RFC 9293 §3.8.6.1), are rate-limited (`tcp_oow_rate_limited`).
     fn send_duplicate_ack(&mut self, segment: &Segment) {
         if segment.end() == segment.seq {
-            let since = self.limited_ack_at.map(|at| self.now.since(at));
-            if since.is_some_and(|since| since < INVALID_RATE_LIMIT) {
+            if self.oow_limit.blocks(self.tick, self.jiffy.number) {
                 return;
             }
-            self.limited_ack_at = Some(self.now);
         } else if segment.seq < self.rcv_nxt {
             self.dsack = None;
             self.duplicate_packets += 1;

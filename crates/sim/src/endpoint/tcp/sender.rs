@@ -8,11 +8,11 @@ use super::duplex::SentSince;
 use super::ecn::SenderEcn;
 use super::handshake::SynOptions;
 use super::host_queue::HostQueue;
+use super::oow_limit::OowLimit;
 use super::out_queue::OutQueue;
 use super::pacer::Pacer;
 use super::rack::Rack;
 use super::rate::RateState;
-use super::receiver::INVALID_RATE_LIMIT;
 use super::recovery_state::RecoveryState;
 use super::rtt::RttState;
 use super::rtx_queue::RtxQueue;
@@ -149,7 +149,7 @@ pub(crate) struct Sender {
     pub(crate) losses: LossIntervals,
     /// Subflow state, for Multipath TCP.
     pub(crate) subflow: Option<Box<SendingSubflow>>,
-    challenged_at: Option<Time>,
+    oow_limit: OowLimit,
     /// End of the connection.
     pub(super) closed: Closed,
     /// Options of the SYN.
@@ -230,7 +230,7 @@ impl Sender {
             sent_since: SentSince::default(),
             losses: LossIntervals::default(),
             subflow: None,
-            challenged_at: None,
+            oow_limit: OowLimit::default(),
             closed: Closed::No,
             offers: SynOptions::of(options),
             ecn: SenderEcn::new(algorithm),
@@ -272,6 +272,9 @@ impl Sender {
             self.challenge();
             return; // A repeated SYN-ACK: its ACK was lost.
         }
+        if self.paws_rejects(segment) {
+            return;
+        }
         if self.host_queue.take_deferred() {
             self.tsq_write();
             self.host_queue.passed();
@@ -300,6 +303,9 @@ impl Sender {
         if segment.tsval_ms.wrapping_sub(self.ts_recent_ms) as i32 >= 0 {
             self.ts_recent_ms = segment.tsval_ms;
         }
+        if self.paws_rejects(segment) {
+            return false;
+        }
         self.on_ack(segment);
         self.forget_mappings();
         true
@@ -321,9 +327,7 @@ impl Sender {
     /// Sends a rate-limited challenge ACK to an unexpected segment (RFC 5961 §4;
     /// `tcp_send_challenge_ack`, `tcp_oow_rate_limited`).
     pub(super) fn challenge(&mut self) {
-        let since = self.challenged_at.map(|at| self.now.since(at));
-        if since.is_none_or(|since| since >= INVALID_RATE_LIMIT) {
-            self.challenged_at = Some(self.now);
+        if !self.oow_limit.blocks(self.tick, self.jiffy.number) {
             self.begin_skb(0);
             let ack = self.ecn_third(self.segment_header());
             self.note_skb();

@@ -3,9 +3,9 @@
 //! `tcp_v4_send_reset`). A duplicate of the last FIN is acknowledged in TIME_WAIT; if the other side
 //! is closed by then, its RST ends TIME_WAIT.
 
-use super::receiver::{Receiver, INVALID_RATE_LIMIT};
+use super::oow_limit::OowLimit;
+use super::receiver::Receiver;
 use super::sender::Sender;
-use dumbbell_model::Time;
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
 
@@ -19,8 +19,8 @@ pub(super) enum Closed {
     TimeWait {
         /// End of the peer's stream, with its FIN (`tw_rcv_nxt`).
         rcv_nxt: u64,
-        /// Time of the last rate-limited ACK (`tw_last_oow_ack_time`).
-        limited_ack_at: Option<Time>,
+        /// Limit of answers to segments without data (`tw_last_oow_ack_time`).
+        limit: OowLimit,
         /// True after the first segment in this state.
         answers: bool,
     },
@@ -60,13 +60,13 @@ impl Sender {
         self.note_skb();
         self.out.push(&Segment { seq: self.snd_nxt, ack: rcv_nxt, ..ack });
         if self.fin && self.snd_una > self.write_seq {
-            self.closed = Closed::TimeWait { rcv_nxt, limited_ack_at: None, answers: false };
+            self.closed = Closed::TimeWait { rcv_nxt, limit: OowLimit::default(), answers: false };
         }
     }
 
     /// Processes a segment in TIME_WAIT, or without a connection.
     pub(super) fn on_late_segment(&mut self, segment: &Segment) {
-        let Closed::TimeWait { rcv_nxt, limited_ack_at, .. } = self.closed else {
+        let Closed::TimeWait { rcv_nxt, mut limit, .. } = self.closed else {
             if !segment.flags.rst {
                 self.out.push(&reset(segment));
             }
@@ -85,15 +85,10 @@ impl Sender {
         if expected && bare {
             return;
         }
-        let mut limited_ack_at = limited_ack_at;
-        if bare {
-            let since = limited_ack_at.map(|at| self.now.since(at));
-            if since.is_some_and(|since| since < INVALID_RATE_LIMIT) {
-                return;
-            }
-            limited_ack_at = Some(self.now);
+        if bare && limit.blocks(self.tick, self.jiffies()) {
+            return;
         }
-        self.closed = Closed::TimeWait { rcv_nxt, limited_ack_at, answers: true };
+        self.closed = Closed::TimeWait { rcv_nxt, limit, answers: true };
         // Without ECN: its flags and options are those of a socket.
         let ack = Segment { flags: Flags::default(), ack: rcv_nxt, ..self.plain_header() };
         self.out.push(&ack);
