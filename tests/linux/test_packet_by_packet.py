@@ -85,8 +85,8 @@ def test_four_seconds_over_two_sprayed_paths_are_the_same_packets(algorithm: str
         assert ours == theirs
 
 
-#: Three paths of unlike length. TEQL has each further interface right behind the first, and a packet
-#: that is not sprayed gives its interface the next turn.
+#: Three paths of unlike length. In TEQL each further interface is right behind the first, and a
+#: packet that is not sprayed gives its interface the next turn.
 THREE_PATHS = """\
 dumbbell: 1
 name: three
