@@ -109,7 +109,7 @@ impl Sender {
 
     /// Rejects a pure ACK whose timestamp is older than the last one, with a rate-limited ACK (PAWS, RFC 7323
     /// §5; `tcp_paws_discard`). A duplicate ACK within an RTO passes if its window is not larger
-    /// (`tcp_disordered_ack`). So the SACK blocks of overtaken ACKs are lost.
+    /// (`tcp_disordered_ack`). So the SACK blocks of reordered ACKs are lost.
     pub(super) fn paws_rejects(&mut self, ack: &Segment) -> bool {
         let age_ms = self.ts_recent_ms.wrapping_sub(ack.tsval_ms) as i32;
         let pure = ack.payload_bytes == 0 && !ack.flags.fin;
