@@ -180,6 +180,8 @@ def down_inflight(lab: Lab) -> Seen:
     found = phases(lab.path(12))
     at = [n for n, one in enumerate(found) if one.name == "DOWN" and found[n - 1].name == "UP"]
     ends = [found[n + 1] for n in at if n + 1 < len(found)]
+    # PROBE_RTT ends a DOWN as well.
+    ends = [one for one in ends if one.moments[0].cwnd > 0.6 * BDP]
     gains = [found[n].moments[1].gain for n in at]
     flights = [one.moments[0].flight for one in ends]
     text = f"gain {max(gains):.2f}; CRUISE with {max(flights)} in flight, BDP {BDP}"
