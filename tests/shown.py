@@ -19,7 +19,7 @@ EXPLAIN = ROOT / "docs" / "explain.md"
 
 
 def readme_parts(page: str) -> tuple[str, str]:
-    """Experiment of the README and what it prints, the command included."""
+    """Experiment of the README and its output, with the command."""
     return re.findall(r"```yaml\n(.*?)```\n\n```console\n(.*?)```", page, re.DOTALL)[0]
 
 
@@ -36,7 +36,7 @@ def readme_table(experiment: str, folder: Path) -> str:
 
 
 def explain_parts(page: str) -> tuple[str, str]:
-    """Experiment of `docs/explain.md` and what `dumbbell explain` prints about it."""
+    """Experiment of `docs/explain.md` and the output of `dumbbell explain` about it."""
     experiment, output = (
         part.partition("```")[0] for part in re.split("```yaml|```text", page)[1:]
     )
@@ -44,7 +44,7 @@ def explain_parts(page: str) -> tuple[str, str]:
 
 
 def explanation(experiment: str, folder: Path) -> str:
-    """What `dumbbell explain` prints about the dip near 3.2 s."""
+    """Output of `dumbbell explain` about the dip near 3.2 s."""
     file, store = folder / "dip.yaml", str(folder / "store")
     file.write_text(experiment, encoding="utf-8")
     assert CliRunner().invoke(app, ["run", str(file), "--store", store]).exit_code == 0

@@ -1,4 +1,4 @@
-"""What is known to differ between the simulator and releases of the kernel, by test."""
+"""Known differences between the simulator and the kernel, by release and test."""
 
 from __future__ import annotations
 

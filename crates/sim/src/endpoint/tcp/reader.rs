@@ -1,4 +1,4 @@
-//! When an application that reads all data runs, and what arrives while it reads
+//! Application that reads all data, and the backlog of segments that arrive while it reads
 //! (`tcp_recvmsg_locked`, `sk_wait_data`, `tcp_add_backlog`).
 //!
 //! The kernel processes all packets of an instant before the application runs. The application reads
@@ -15,7 +15,7 @@ use dumbbell_packet::Segment;
 use std::collections::VecDeque;
 
 /// Readings of the clock from the end of the handshake until the application waits for data: it
-/// accepts the connection and starts a thread.
+/// accepts the connection and starts a thread. The number is an estimate; it was not measured.
 const ACCEPT_READINGS: u64 = 8;
 
 /// A segment of the backlog.
