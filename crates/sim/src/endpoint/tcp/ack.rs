@@ -108,8 +108,8 @@ impl Sender {
     }
 
     /// Rejects a pure ACK whose timestamp is older than the last one, with a rate-limited ACK (PAWS, RFC 7323
-    /// §5; `tcp_paws_discard`). A duplicate ACK within an RTO passes if its window is not larger
-    /// (`tcp_disordered_ack`). So the SACK blocks of reordered ACKs are lost.
+    /// §5; `tcp_paws_discard`). A duplicate ACK within 1.2 RTOs passes if its window is not
+    /// larger (`tcp_disordered_ack`, `tcp_tsval_replay`). So the SACK blocks of reordered ACKs are lost.
     pub(super) fn paws_rejects(&mut self, ack: &Segment) -> bool {
         let age_ms = self.ts_recent_ms.wrapping_sub(ack.tsval_ms) as i32;
         let pure = ack.payload_bytes == 0 && !ack.flags.fin;
@@ -117,7 +117,7 @@ impl Sender {
             return false;
         }
         let repeats = ack.ack == self.snd_una && u64::from(ack.window_bytes) <= self.snd_wnd;
-        if repeats && age_ms as u64 * 1000 <= self.rtt.rto_us {
+        if repeats && age_ms as u64 * 1000 <= self.rtt.rto_us * 6 / 5 {
             return false;
         }
         self.challenge();
