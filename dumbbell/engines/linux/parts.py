@@ -14,8 +14,6 @@ from dumbbell.scenario import Scenario, read_scenario
 #: First release with Accurate ECN, and the values of `tcp_ecn` that need it.
 _ACCURATE_ECN_SINCE = (6, 18)
 _ACCURATE_ECN = (3, 4, 5)
-#: First release whose fq has bands.
-_BANDS_SINCE = (6, 7)
 _NEWER = "`dumbbell kernel build --release 7.3` builds one that has it"
 
 
@@ -33,14 +31,6 @@ def check_parts(scenario: str, config: Path, version: str) -> None:
         if part is not None and lacks(part, config):
             raise scenario_error(place, f"Linux {version} has no {name}; {_where(name, part)}")
     release = tuple(int(one) for one in version.split(".")[:2] if one.isdecimal())
-    if release < _BANDS_SINCE:
-        for number, link in enumerate(read["links"]):
-            for way, pipe in (("forward", link["forward"]), ("backward", link["backward"])):
-                queue: Any = pipe["queue"]
-                if isinstance(queue, dict) and queue.get("fq", {}).get("priority_bands"):
-                    since = ".".join(map(str, _BANDS_SINCE))
-                    message = f"fq of Linux {version} has no bands; Linux has them since {since}"
-                    raise scenario_error(f"links[{number}].{way}.queue.fq.priority_bands", message)
     for number, node in enumerate(read["nodes"]):
         tcp: dict[str, Any] = node.get("tcp") or {}  # type: ignore[assignment]
         if tcp.get("tcp_ecn") in _ACCURATE_ECN and release < _ACCURATE_ECN_SINCE:

@@ -180,9 +180,9 @@ macro_rules! for_disciplines {
                 quantum_bytes "quantum_bytes": u32 = quantum("quantum", 3028);
                 /// Bytes that a flow may send in its first turn.
                 initial_quantum_bytes "initial_quantum_bytes": u32 = quantum("initial_quantum", 15_140);
-                /// Linux since 6.7, whose fq always does this: three priority bands by DSCP, and one common queue
-                /// for packets that arrive while nothing waits.
-                priority_bands "priority_bands": bool = flag("priority_bands", false);
+                /// fq of Linux 6.7 and later, which has three priority bands by DSCP and one common queue for packets
+                /// that arrive while nothing waits. Kernels ignore this parameter: each has the fq of its release.
+                priority_bands "priority_bands": bool = flag("priority_bands", true);
             };
             Dualpi2 dualpi2 {
                 name: "dualpi2",

@@ -1,8 +1,8 @@
-//! Output (Linux's tcp_output.c): new data, retransmissions, pacing, small queues, Nagle with Minshall's
-//! rule (RFC 1122 §4.2.3.4).
+//! Output of new data (Linux's tcp_output.c): windows, pacing, small queues, Nagle with Minshall's rule
+//! (RFC 1122 §4.2.3.4).
 
 use super::rtx_queue::{SegmentId, Sent};
-use super::sender::{Retransmission, Sender};
+use super::sender::Sender;
 use super::xmit_timer::Pending;
 use dumbbell_cc::{CaEvent, CaState};
 use dumbbell_model::scenario::Source;
@@ -175,7 +175,7 @@ impl Sender {
     /// Maximum segments per skb: about 1 ms at the pacing rate, more for small RTTs
     /// (`tcp_tso_autosize`). TCP builds such skbs for every device since Linux 4.17. If the device
     /// has no TSO, they are segmented below the qdisc.
-    fn burst_segments(&mut self) -> u32 {
+    pub(super) fn burst_segments(&mut self) -> u32 {
         if !self.options.gso {
             return 1;
         }
@@ -280,7 +280,7 @@ impl Sender {
 
     /// Sets the departure time of an skb, and of the next skb if paced (`__tcp_transmit_skb`,
     /// `tcp_update_skb_after_send`).
-    fn stamp(&mut self, bytes: u64, segments: u32, same_skb: bool) {
+    pub(super) fn stamp(&mut self, bytes: u64, segments: u32, same_skb: bool) {
         if self.in_flight() == 0 {
             self.cwnd_event(CaEvent::TxStart);
         }
@@ -293,7 +293,7 @@ impl Sender {
     }
 
     /// Puts a segment on the wire, or into fq.
-    fn emit(&mut self, sent: &Sent, cause: Cause) {
+    pub(super) fn emit(&mut self, sent: &Sent, cause: Cause) {
         if self.has_plain_header() {
             self.emit_with(self.plain_header(), sent, cause);
         } else {
@@ -356,7 +356,7 @@ impl Sender {
     /// Ends an skb of `segments` retransmitted segments before `next`. The last of several has PSH
     /// (`__tcp_transmit_skb`). The rest of the original skb becomes a separate skb
     /// (`tcp_fragment`).
-    fn end_skb(&mut self, next: SegmentId, segments: u32) {
+    pub(super) fn end_skb(&mut self, next: SegmentId, segments: u32) {
         if segments > 0 {
             self.split_before(next);
         }
@@ -378,13 +378,13 @@ impl Sender {
     }
 
     /// Returns true if TCP's own pacing blocks sending, and sets the timer (`tcp_pacing_check`).
-    fn pacing_blocked(&mut self) -> bool {
+    pub(super) fn pacing_blocked(&mut self) -> bool {
         self.window.pacing && self.pacer.blocks(self.now)
     }
 
     /// Applies TCP small queues: at most about 1 ms of data, and at least two segments, in the
     /// host's own queue; twice as much for retransmissions (`tcp_small_queue_check`).
-    fn small_queue_blocked(&mut self, bytes: u64, factor: u32) -> bool {
+    pub(super) fn small_queue_blocked(&mut self, bytes: u64, factor: u32) -> bool {
         let skb = if self.host_queue.is_below_tcp() {
             self.segment_memory()
         } else {
@@ -428,202 +428,5 @@ impl Sender {
             self.write_xmit(Push::Pending);
         }
         self.check_space();
-    }
-
-    /// Retransmits a segment. Returns false if the receive window forbids it
-    /// (`__tcp_retransmit_skb`).
-    pub(crate) fn retransmit_raw(
-        &mut self,
-        id: SegmentId,
-        why: Retransmission,
-        same_skb: bool,
-    ) -> bool {
-        let segment = self.queue.get(id);
-        if segment.seq >= self.snd_una + self.snd_wnd && segment.seq != self.snd_una {
-            return false;
-        }
-        if !same_skb {
-            self.fit_option_on_demand();
-            while self.collapses(id) {
-                self.collapse(id);
-            }
-            self.split_before(id);
-            self.begin_skb(self.queue.get(id).payload_bytes);
-        }
-        let mut segment = *self.queue.get(id);
-        self.counters.retransmitted += 1;
-        match why {
-            Retransmission::Fast => self.counters.fast += 1,
-            Retransmission::Timeout => self.counters.timeout += 1,
-            Retransmission::Probe => self.counters.probe += 1,
-        }
-        self.stamp(u64::from(segment.payload_bytes), 1, same_skb);
-        segment.sent_ns = self.pacer.departs_ns();
-        let in_flight = self.in_flight() + 1;
-        self.rate_segment_sent(&mut segment, in_flight);
-        segment.ever_retransmitted = true;
-        self.queue.replace(id, segment);
-        self.queue.list_newest(id);
-        self.emit(&segment, why.cause());
-        if !same_skb {
-            self.note_skb();
-        }
-        true
-    }
-
-    /// Returns true if a retransmitted segment absorbs the next one: both are separate skbs and fit
-    /// into one segment (`tcp_retrans_try_collapse`). A FIN without data thus joins the data before
-    /// it.
-    fn collapses(&self, id: SegmentId) -> bool {
-        let [next_id, after_id] = [id + 1, id + 2];
-        // Different mappings stay separate (`mptcp_skb_can_collapse`).
-        if next_id >= self.queue.end_id() || self.subflow.is_some() {
-            return false;
-        }
-        let (segment, next) = (self.queue.get(id), self.queue.get(next_id));
-        let alone = after_id >= self.queue.end_id() || !self.queue.get(after_id).continues_skb;
-        let window_end = self.snd_una + self.snd_wnd;
-        let most = window_end.saturating_sub(segment.seq).min(u64::from(self.mss)) as u32;
-        !(next.continues_skb || segment.sacked || next.sacked)
-            && alone
-            && segment.payload_bytes < most
-            && segment.payload_bytes + next.payload_bytes <= most
-            && next.end() <= window_end
-    }
-
-    /// `tcp_collapse_retrans`.
-    fn collapse(&mut self, id: SegmentId) {
-        let gone = *self.queue.get(id + 1);
-        self.queue.absorb_next(id);
-        self.buffer.sent_skbs -= 1;
-        self.scoreboard.packets_out -= 1; // tcp_adjust_pcount
-        self.scoreboard.retrans_out -= u32::from(gone.retransmitted);
-        self.scoreboard.lost_out -= u32::from(gone.lost);
-        if !self.options.tcp_sack {
-            self.scoreboard.sacked_out = self.scoreboard.sacked_out.saturating_sub(1);
-        }
-        self.scoreboard.lost_hint = None;
-        self.scoreboard.retransmit_hint =
-            self.scoreboard.retransmit_hint.map(|hint| hint - u64::from(hint > id));
-    }
-
-    /// Begins an skb with this segment, where it was in one with the segment before
-    /// (`tcp_fragment`).
-    pub(crate) fn split_before(&mut self, id: SegmentId) {
-        if id >= self.queue.end_id() {
-            return;
-        }
-        let continued = core::mem::take(&mut self.queue.get_mut(id).continues_skb);
-        // The rest of an skb whose first segments are acknowledged is one already (`tcp_trim_head`).
-        if continued && id != self.queue.front_id() {
-            self.buffer.sent_skbs += 1;
-        }
-    }
-
-    /// Moves a SACKed segment to the SACKed skb before it, and then the SACKed skb behind, too
-    /// (`tcp_shift_skb_data`). Without one before, it becomes an skb of its own
-    /// (`tcp_match_skb_to_sack`).
-    pub(super) fn shift_sacked(&mut self, id: SegmentId, stays: bool) {
-        let bytes = self.queue.get(id).payload_bytes;
-        let alike = |segment: &Sent| segment.sacked && segment.payload_bytes == bytes;
-        let (front, end) = (self.queue.front_id(), self.queue.end_id());
-        self.split_before(id + 1);
-        if stays || id == front || !alike(self.queue.get(id - 1)) {
-            return self.split_before(id);
-        }
-        self.join_before(id);
-        if id + 1 < end && alike(self.queue.get(id + 1)) {
-            self.join_before(id + 1);
-        }
-    }
-
-    fn join_before(&mut self, id: SegmentId) {
-        let segment = self.queue.get_mut(id);
-        if !core::mem::replace(&mut segment.continues_skb, true) {
-            self.buffer.sent_skbs -= 1;
-        }
-    }
-
-    /// `tcp_retransmit_skb`.
-    pub(crate) fn retransmit(
-        &mut self,
-        id: SegmentId,
-        why: Retransmission,
-        same_skb: bool,
-    ) -> bool {
-        let sent = self.retransmit_raw(id, why, same_skb);
-        let snd_nxt = self.snd_nxt;
-        let segment = self.queue.get_mut(id);
-        if sent {
-            segment.retransmitted = true;
-            segment.snd_nxt_at_retransmit = snd_nxt;
-            self.scoreboard.retrans_out += 1;
-        }
-        let stamp_ms = (segment.sent_ns / 1_000_000) as u32;
-        self.recovery.retrans_stamp_ms.get_or_insert(stamp_ms);
-        self.recovery.undo_retrans = self.recovery.undo_retrans.max(0) + 1;
-        sent
-    }
-
-    /// Retransmits lost segments as far as the window allows (`tcp_xmit_retransmit_queue`).
-    pub(crate) fn xmit_retransmit_queue(&mut self) {
-        if self.scoreboard.packets_out == 0 {
-            return;
-        }
-        let head = self.queue.front_id();
-        let mut id = self.scoreboard.retransmit_hint.unwrap_or(head);
-        let mut hole_seen = false;
-        let mut rearm = false;
-        let why = if self.congestion.state == CaState::Loss {
-            Retransmission::Timeout
-        } else {
-            Retransmission::Fast
-        };
-        let most = self.burst_segments();
-        let mut skb_segments = 0;
-        while id < self.queue.end_id() {
-            // Consecutive segments of one skb are retransmitted as one skb.
-            let same_skb = (1..most).contains(&skb_segments) && self.queue.get(id).continues_skb;
-            if !same_skb {
-                self.end_skb(id, std::mem::take(&mut skb_segments));
-                if self.pacing_blocked() {
-                    break;
-                }
-            }
-            if !hole_seen {
-                self.scoreboard.retransmit_hint = Some(id);
-            }
-            if self.window.cwnd <= self.in_flight()
-                || self.scoreboard.retrans_out >= self.scoreboard.lost_out
-            {
-                break;
-            }
-            let segment = *self.queue.get(id);
-            if !segment.lost || segment.sacked || segment.retransmitted {
-                hole_seen |= !segment.lost && !segment.retransmitted && !segment.sacked;
-                self.end_skb(id, std::mem::take(&mut skb_segments));
-            } else {
-                let bytes = u64::from(segment.payload_bytes);
-                if self.small_queue_blocked(bytes, 1) || !self.retransmit(id, why, same_skb) {
-                    break;
-                }
-                skb_segments += 1;
-                if self.in_cwnd_reduction() {
-                    self.congestion.prr_out += 1;
-                }
-                if id == head && self.xmit_timer.pending != Pending::Reordering {
-                    rearm = true;
-                }
-            }
-            id += 1;
-        }
-        self.end_skb(id, skb_segments);
-        if self.options.forward_retransmit && self.options.tcp_sack {
-            self.forward_retransmit();
-        }
-        if rearm {
-            let rto = self.rto_jiffies();
-            self.set_timer(Pending::Retransmit, rto);
-        }
     }
 }

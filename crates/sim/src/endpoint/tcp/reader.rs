@@ -56,17 +56,25 @@ impl Waiting {
     }
 }
 
+/// Activity of the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    /// Waits for data.
+    Waits,
+    /// Reads all data from that time on.
+    Reads { since: Time },
+    /// Processes the backlog, a segment per event (`release_sock`).
+    Drains,
+}
+
 /// Application of a receiver with `lowat` 1 and no rate.
 #[derive(Debug)]
 pub(super) struct Reader {
-    /// Time from which it reads, or owns the socket; [`Time::NEVER`] while it waits for data.
-    pub(super) since: Time,
+    activity: Activity,
     /// Time of its next event; [`Time::NEVER`] if it needs none.
     pub(super) event: Time,
     /// First time at which it may read.
     first: Time,
-    /// True while the backlog is processed.
-    drains: bool,
     /// Longest payload of one segment within that which is processed; beyond all while it is one.
     pub(super) unit_bytes: u32,
     backlog: VecDeque<Waiting>,
@@ -77,10 +85,9 @@ pub(super) struct Reader {
 impl Default for Reader {
     fn default() -> Self {
         Self {
-            since: Time::NEVER,
+            activity: Activity::Waits,
             event: Time::NEVER,
             first: Time::ZERO,
-            drains: false,
             unit_bytes: u32::MAX,
             backlog: VecDeque::new(),
             backlog_bytes: 0,
@@ -89,6 +96,16 @@ impl Default for Reader {
 }
 
 impl Reader {
+    /// Returns true unless the application waits for data.
+    pub(super) fn is_awake(&self) -> bool {
+        self.activity != Activity::Waits
+    }
+
+    /// Makes the application wait for data.
+    pub(super) fn sleep(&mut self) {
+        self.activity = Activity::Waits;
+    }
+
     /// Appends a segment to the backlog. It joins the last one if that is allowed.
     fn hold(&mut self, next: Waiting, joins: bool) {
         if let Some(last) = self.backlog.back_mut().filter(|_| joins) {
@@ -116,12 +133,14 @@ impl Receiver {
 
     /// Wakes the application. It needs an event if its read may send an ACK.
     pub(super) fn wake_reader(&mut self) {
-        let reader = &mut self.reader;
-        if reader.since == Time::NEVER {
-            reader.since = self.now.max(reader.first);
-        }
-        if !self.reader.drains && self.read_may_acknowledge() {
-            self.reader.event = self.read_end();
+        let since = match self.reader.activity {
+            Activity::Waits => self.now.max(self.reader.first),
+            Activity::Reads { since } => since,
+            Activity::Drains => return,
+        };
+        self.reader.activity = Activity::Reads { since };
+        if self.read_may_acknowledge() {
+            self.reader.event = self.read_end(since);
         }
     }
 
@@ -137,49 +156,73 @@ impl Receiver {
         most >= 2 * self.receive_window()
     }
 
-    /// Time at which a read of all data is over. Kernels with `tcp_rcvbuf_grow` read the clock for an ACK
+    /// Time at which a read of all data from `since` on is over. Kernels with `tcp_rcvbuf_grow` read the clock for an ACK
     /// alone ([`Self::read_clock_for_ack`]).
-    fn read_end(&self) -> Time {
+    fn read_end(&self, since: Time) -> Time {
         let readings = if self.options.rcvbuf_grow {
             u64::from(self.read_may_acknowledge())
         } else {
             self.readings_per_skb() * self.unread.skbs()
         };
-        self.reader.since + Span::from_ns(readings * CLOCK_READING.as_ns())
+        since + Span::from_ns(readings * CLOCK_READING.as_ns())
     }
 
     /// Makes up for a read that needed no event, before a timer fires.
     pub(super) fn catch_up(&mut self, now: Time) {
-        if self.reader.event == Time::NEVER && self.reader.since < now && self.read_end() < now {
-            self.read_before();
+        let Activity::Reads { since } = self.reader.activity else { return };
+        if self.reader.event == Time::NEVER && since < now && self.read_end(since) < now {
+            self.make_up(since);
         }
     }
 
-    /// Returns true if a read that needed no event is over, without a look at its end.
+    /// Makes up for a read that needed no event.
     #[inline(always)]
-    pub(super) fn has_surely_read(&self, now: Time) -> bool {
-        self.reader.event == Time::NEVER && self.unread.skbs() == 1 && {
-            self.reader.since + CLOCK_READING < now
-        }
-    }
-
-    /// Reads before what comes next.
-    #[inline(always)]
-    pub(super) fn read_before(&mut self) {
-        self.read_all();
+    fn make_up(&mut self, since: Time) {
+        self.read_all(since);
         debug_assert!(!self.ack_is_due(1), "a read without an event that sends an ACK");
-        self.reader.since = Time::NEVER;
+        self.reader.activity = Activity::Waits;
     }
 
-    /// Lets the application read before a segment arrives, or puts the segment into the backlog if it
-    /// arrives meanwhile. Returns true in the latter case.
+    /// Puts a segment into the backlog if the application owns the socket when it arrives. Returns
+    /// true in that case.
+    #[inline(always)]
+    pub(super) fn reader_holds(&mut self, now: Time, segment: &Segment, ecn_field: u8) -> bool {
+        match self.reader.activity {
+            Activity::Reads { since } if since < now => {
+                let usual = self.reader.event == Time::NEVER && self.unread.skbs() == 1;
+                if usual && since + CLOCK_READING < now {
+                    self.make_up(since);
+                    return false;
+                }
+                self.reads_or_holds(since, now, segment, ecn_field)
+            }
+            Activity::Drains => self.holds(segment, ecn_field),
+            Activity::Waits | Activity::Reads { .. } => false,
+        }
+    }
+
+    /// Makes up for a read that is over, or puts a segment into the backlog. Returns true in the
+    /// latter case.
     #[inline(never)]
-    pub(super) fn reads_or_holds(&mut self, now: Time, segment: &Segment, ecn_field: u8) -> bool {
-        let until = if self.reader.drains { self.reader.event } else { self.read_end() };
-        if now > until {
-            self.read_before();
+    fn reads_or_holds(
+        &mut self,
+        since: Time,
+        now: Time,
+        segment: &Segment,
+        ecn_field: u8,
+    ) -> bool {
+        let end = self.read_end(since);
+        if now > end {
+            self.make_up(since);
             return false;
         }
+        self.reader.event = end;
+        self.holds(segment, ecn_field)
+    }
+
+    /// Puts a segment into the backlog. Returns true.
+    #[inline(never)]
+    fn holds(&mut self, segment: &Segment, ecn_field: u8) -> bool {
         let layout = SkbLayout::of(&self.options);
         let bytes = u64::from(segment.payload_bytes);
         let next = Waiting {
@@ -189,7 +232,6 @@ impl Receiver {
             skb: ReceivedSkb::arriving(layout, segment.seq, bytes),
         };
         self.reader.hold(next, self.ecn.mode != Mode::Accurate);
-        self.reader.event = until;
         true
     }
 
@@ -199,10 +241,10 @@ impl Receiver {
         at == self.reader.event
     }
 
-    /// Reads all data, from [`Reader::since`] on.
+    /// Reads all data, from `since` on.
     #[inline(always)]
-    fn read_all(&mut self) {
-        let now = std::mem::replace(&mut self.now, self.reader.since);
+    fn read_all(&mut self, since: Time) {
+        let now = std::mem::replace(&mut self.now, since);
         let reading = if self.options.rcvbuf_grow { Span::ZERO } else { CLOCK_READING };
         self.take(u64::MAX, reading);
         self.now = now;
@@ -212,27 +254,30 @@ impl Receiver {
     /// takes a reading of the clock (`tcp_rcv_established`).
     pub(super) fn reader_event(&mut self) {
         self.reader.event = Time::NEVER;
-        if self.reader.drains {
-            self.drain_one();
-        } else if self.reader.since != Time::NEVER {
-            let bytes = self.unread_bytes();
-            self.read_all();
-            self.clean_up(bytes);
-            self.reader.since = Time::NEVER;
+        match self.reader.activity {
+            Activity::Drains => self.drain_one(),
+            Activity::Reads { since } => {
+                let bytes = self.unread_bytes();
+                self.read_all(since);
+                self.clean_up(bytes);
+                self.reader.activity = Activity::Waits;
+            }
+            Activity::Waits => {}
         }
         if self.reader.backlog.is_empty() {
-            (self.reader.drains, self.reader.backlog_bytes) = (false, 0);
+            self.reader.backlog_bytes = 0;
         } else {
-            (self.reader.drains, self.reader.since) = (true, self.now);
+            self.reader.activity = Activity::Drains;
             self.reader.event = self.now + CLOCK_READING;
         }
     }
 
     /// Processes the first segment of the backlog.
     fn drain_one(&mut self) {
-        self.reader.since = Time::NEVER;
         let Some(first) = self.reader.backlog.pop_front() else { return };
-        self.reader.drains = !self.reader.backlog.is_empty();
+        if self.reader.backlog.is_empty() {
+            self.reader.activity = Activity::Waits;
+        }
         self.reader.unit_bytes = first.unit_bytes;
         self.process(self.now, &first.segment, first.ecn_field);
         self.reader.unit_bytes = u32::MAX;

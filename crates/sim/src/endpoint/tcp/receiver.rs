@@ -8,7 +8,6 @@ use super::reader::Reader;
 use super::reassembly::Reassembly;
 use super::receive_buffer::{ReceiveQueue, ReceivedSkb, SkbLayout};
 use super::receiver_window::DEFAULT_SCALING_RATIO;
-use super::rtt::RTO_MAX_US;
 use super::sender::Sender;
 use super::subflow::ReceivingSubflow;
 use super::wheel::{earliest, Jiffy, Tick, Timer};
@@ -17,7 +16,7 @@ use dumbbell_model::catalogue::congestion_control::Algorithm;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
-use dumbbell_packet::tcp::{Flags, SACK_BLOCKS_MAX, TCP_HEADER_BYTES, TIMESTAMPS_BYTES};
+use dumbbell_packet::tcp::{SACK_BLOCKS_MAX, TCP_HEADER_BYTES, TIMESTAMPS_BYTES};
 use dumbbell_packet::{SackBlock, Segment};
 use std::sync::Arc;
 
@@ -30,8 +29,6 @@ const MSS_DEFAULT_BYTES: u32 = 536;
 const MSS_MIN_BYTES: u32 = 88;
 /// Maximum age of a timestamp relative to the last one, ms (TCP_PAWS_WINDOW).
 pub(super) const PAWS_WINDOW_MS: i32 = 1;
-/// Maximum number of FIN transmissions without an application (`tcp_orphan_retries`).
-const ORPHAN_RETRIES: u32 = 8;
 
 /// Delayed-ACK state (`icsk_ack`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,12 +90,12 @@ pub(crate) struct Receiver {
     pub(super) fin_at: Option<u64>,
     pub(super) finished: bool,
     /// True once this side's FIN is acknowledged: the socket is gone.
-    closed: bool,
+    pub(super) closed: bool,
     /// Time at which the application closes this side; [`Time::NEVER`] if it does not.
-    close_at: Time,
+    pub(super) close_at: Time,
     /// Number of transmissions of this side's FIN.
     pub(super) fins: u32,
-    fin_timer: Timer,
+    pub(super) fin_timer: Timer,
 
     pub(super) ack: AckState,
     pub(super) sacks: [SackBlock; SACK_BLOCKS_MAX],
@@ -218,14 +215,9 @@ impl Receiver {
 
     /// Processes a segment; `ecn_field` is from its IP header (RFC 3168 §5).
     pub(crate) fn on_segment(&mut self, now: Time, segment: &Segment, ecn_field: u8) {
-        if self.reader.since < now {
-            if self.has_surely_read(now) {
-                self.read_before(); // The usual case.
-            } else if self.reads_or_holds(now, segment, ecn_field) {
-                return;
-            }
+        if !self.reader_holds(now, segment, ecn_field) {
+            self.process(now, segment, ecn_field);
         }
-        self.process(now, segment, ecn_field);
     }
 
     /// Processes a segment while no application owns the socket.
@@ -419,21 +411,6 @@ impl Receiver {
         }
     }
 
-    /// Closes this side after all data has arrived. The FIN needs no ACK of its own and ends quick
-    /// ACKs: this side's FIN carries the ACK (`tcp_fin`, `inet_csk_enter_pingpong_mode`).
-    pub(super) fn finish(&mut self) {
-        self.ack.scheduled = true;
-        self.ack.interactive = true;
-        if self.snd_nxt.is_some() {
-            self.finished = true; // The sender closes when the application does.
-            return;
-        }
-        if !self.finished {
-            self.finished = true;
-            self.close_at = self.now;
-        }
-    }
-
     /// Schedules an immediate ACK for duplicates and segments outside the window (RFC 9293
     /// §3.10.7.4), regardless of the delayed-ACK policy.
     fn acknowledge_at_once(&mut self) {
@@ -477,7 +454,7 @@ impl Receiver {
             }
         }
         self.grow_for_reordering();
-        if self.reader.since != Time::NEVER {
+        if self.reader.is_awake() {
             self.wake_reader(); // The window may have grown.
         }
     }
@@ -542,11 +519,6 @@ impl Receiver {
         }
     }
 
-    /// Schedules an immediate ACK for the last FIN (`tcp_fin` in FIN_WAIT1 and FIN_WAIT2).
-    pub(super) fn closes(&mut self, we_have_closed: bool) {
-        self.ack.now |= self.finished && we_have_closed;
-    }
-
     /// Bytes that the application has read, without the FIN, and true if these are all.
     pub(crate) fn read_so_far(&self) -> (u64, bool) {
         (self.copied_seq - u64::from(self.finished), self.finished)
@@ -606,27 +578,5 @@ impl Receiver {
         }
         let first = self.syn_ack_timer.turn(set).min(self.ack.wheel.turn(set));
         first.min(self.fin_timer.turn(set))
-    }
-
-    /// Sends this side's FIN with the scheduled ACK and sets its timer: a tail loss probe, then
-    /// doubling time-outs (`tcp_send_fin`, `tcp_schedule_loss_probe`, `tcp_retransmit_timer`).
-    fn send_fin(&mut self) {
-        self.fins += 1;
-        let probes = self.options.tcp_sack && matches!(self.options.tcp_early_retrans, 3 | 4);
-        let timeout = match self.fins {
-            1 if probes && self.srtt_us8 > 0 => {
-                let probe_us = (self.srtt_us8 >> 2) + self.options.rto_min.as_us();
-                self.tick.us(probe_us).min(self.rto)
-            }
-            1 if probes => self.tick.ms(1000).min(self.rto),
-            fins => self.rto << (fins - 1 - u32::from(probes)),
-        };
-        if self.fins <= ORPHAN_RETRIES {
-            let due = self.jiffy.number + timeout.min(self.tick.us(RTO_MAX_US));
-            self.fin_timer.set(self.tick, self.jiffy.number, due);
-        }
-        let fin = Flags { fin: true, ..Flags::default() };
-        self.heard_at = self.now;
-        self.send(fin);
     }
 }

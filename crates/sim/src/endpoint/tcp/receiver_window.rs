@@ -4,7 +4,7 @@
 use super::receive_buffer::SkbLayout;
 use super::receiver::Receiver;
 use super::CLOCK_READING;
-use dumbbell_model::{DelayedAck, Span, Time};
+use dumbbell_model::{DelayedAck, Span};
 
 /// Share of memory that counts as window until it is measured, in 256ths.
 pub(crate) const DEFAULT_SCALING_RATIO: u64 = 128;
@@ -200,7 +200,7 @@ impl Receiver {
         } else if self.reads_behind() {
             self.wake_reader();
         } else {
-            self.reader.since = Time::NEVER;
+            self.reader.sleep();
             self.read(self.unread_bytes());
         }
     }
