@@ -38,8 +38,8 @@ _SENDER = (
     "mtu gso initcwnd ssthresh rto_min rto_initial tcp_sack tcp_timestamps tcp_window_scaling "
     "tcp_wmem skb_small_head grow_skb fin_beyond_cwnd tcp_limit_output_bytes queue_at_interface "
     "tcp_slow_start_after_idle tcp_pacing_ss_ratio tcp_pacing_ca_ratio tcp_min_tso_segs hz "
-    "tcp_abc hystart_plus_plus search search_rollback saved_cwnd saved_rtt tcp_syn_retries "
-    "tcp_syn_linear_timeouts"
+    "tcp_abc hystart_plus_plus search search_rollback saved_cwnd saved_rtt "
+    "rate_limited_increase tcp_syn_retries tcp_syn_linear_timeouts"
 )
 _RECOVERY = (
     "tcp_reordering tcp_max_reordering tcp_recovery tcp_fack forward_retransmit rate_halving "
@@ -53,7 +53,7 @@ _RECEIVER = (
 )
 _MULTIPATH = "mptcp_enabled mptcp_last_snd mptcp_sync_sndbuf mptcp_set_rcvlowat"
 _CUBIC = "cubic_hystart cubic_fast_convergence cubic_tcp_friendliness"
-_SLOW_START = "hystart_plus_plus search search_rollback saved_cwnd saved_rtt"
+_SLOW_START = "hystart_plus_plus search search_rollback saved_cwnd saved_rtt rate_limited_increase"
 
 
 @dataclass(frozen=True)

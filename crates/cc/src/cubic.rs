@@ -353,6 +353,15 @@ impl CongestionControl for Cubic {
         window.additive_increase(self.growth.count, acked);
     }
 
+    fn growth_limit(&self, window: &Window, flight: u32) -> Option<u32> {
+        let growth = if window.in_slow_start() {
+            flight
+        } else {
+            flight.checked_div(self.growth.count).unwrap_or(0).max(1)
+        };
+        Some(flight.saturating_add(growth))
+    }
+
     fn pkts_acked(&mut self, conn: &Conn, window: &mut Window, sample: &AckSample) {
         self.start.acked(conn, window);
         if self.start.holds() || sample.rtt_us < 0 {

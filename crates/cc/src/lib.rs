@@ -224,6 +224,12 @@ pub trait CongestionControl: Send {
     /// if the ACK advanced `snd_una`. Never called if [`Self::controls_rate`] is true.
     fn cong_avoid(&mut self, _conn: &Conn, _window: &mut Window, _acked: u32) {}
 
+    /// Returns the window to which the ACKs of a flight of `flight` packets lead, packets (`limit()` of
+    /// draft-ietf-ccwg-ratelimited-increase §3); `None`: no such limit is known for the algorithm.
+    fn growth_limit(&self, _window: &Window, _flight: u32) -> Option<u32> {
+        None
+    }
+
     /// Returns the window to restore when a reduction is undone (`undo_cwnd`).
     fn undo_cwnd(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         window.cwnd.max(conn.prior_cwnd)

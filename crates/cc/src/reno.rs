@@ -49,6 +49,11 @@ impl CongestionControl for Reno {
         window.additive_increase(window.cwnd, acked);
     }
 
+    fn growth_limit(&self, window: &Window, flight: u32) -> Option<u32> {
+        let growth = if window.in_slow_start() { flight } else { 1 };
+        Some(flight.saturating_add(growth))
+    }
+
     fn pkts_acked(&mut self, conn: &Conn, window: &mut Window, sample: &AckSample) {
         self.start.acked(conn, window);
         if self.start.holds() {

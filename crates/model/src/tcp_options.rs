@@ -188,6 +188,10 @@ pub struct TcpOptions {
     /// RTT of that connection.
     #[serde(rename = "saved_rtt_ns", default)]
     pub saved_rtt: Span,
+    /// Reno and CUBIC: growth of the window of a rate-limited sender by
+    /// draft-ietf-ccwg-ratelimited-increase. Linux has none.
+    #[serde(default)]
+    pub rate_limited_increase: bool,
 }
 
 /// Memory of a received segment (`skb->truesize`), and its coalescing with neighbours
@@ -323,6 +327,12 @@ impl TcpOptions {
             return error(
                 format!("{at}.tcp_fack"),
                 "RACK (tcp_recovery 1) takes the place of FACK; set tcp_recovery to 0",
+            );
+        }
+        if self.rcvbuf_grow && !self.scaling_ratio {
+            return error(
+                format!("{at}.rcvbuf_grow"),
+                "no kernel has rcvbuf_grow without scaling_ratio",
             );
         }
         if self.hystart_plus_plus && self.search != Search::Off {

@@ -30,6 +30,8 @@ pub(crate) fn error<T>(
 /// Range of framing overhead. It is negative if the Ethernet header is not sent.
 const OVERHEAD_BYTES: core::ops::RangeInclusive<i32> = -14..=65_535;
 
+/// Maximum length of a delivery trace, ms: half of the time that 64 bits of ps hold.
+const LONGEST_TRACE_MS: u64 = u64::MAX / 1_000_000_000 / 2;
 /// Maximum number of events of links and flows: engines number them in 24 bits.
 const EVENTS_MAX: usize = (1 << 24) - (1 << 16);
 /// Events of a link, and of a flow with its endpoint.
@@ -393,6 +395,12 @@ fn check_shaper(at: &str, shaper: &Shaper) -> Result<(), ScenarioError> {
             }
         }
         Shaper::Trace { deliveries_ms } => {
+            if let Some(last) = deliveries_ms.last().filter(|&&last| last > LONGEST_TRACE_MS) {
+                return error(
+                    format!("{at}.shaper.trace.deliveries_ms"),
+                    format!("{last} ms: a trace has at most 106 days ({LONGEST_TRACE_MS} ms)"),
+                );
+            }
             if deliveries_ms.last().is_none_or(|&last| last == 0) {
                 let message = "a trace needs a delivery after 0 ms";
                 return error(format!("{at}.shaper.trace.deliveries_ms"), message);

@@ -187,7 +187,10 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     let mtu_of =
         |end: &str| scenario.nodes[nodes.number(end)].tcp.as_ref().map(|tcp| tcp.mtu_bytes);
     let mtu = [mtu_of(&link.a), mtu_of(&link.b)].into_iter().flatten().min();
-    let frame_bytes = ETHERNET_HEADER_BYTES + mtu.unwrap_or(ETHERNET_MTU_BYTES);
+    // Between routers the longest packet of any host passes.
+    let longest = scenario.longest_frame_bytes() as u32;
+    let longest = longest.max(ETHERNET_HEADER_BYTES + ETHERNET_MTU_BYTES);
+    let frame_bytes = mtu.map_or(longest, |mtu| ETHERNET_HEADER_BYTES + mtu);
     let bridge = scenario.nodes[nodes.number(near)].kind == NodeKind::Switch;
     let setup = LinkSetup { scenario, spec, name: &name, to, seed, frame_bytes, bridge };
     let mut pipe = Pipe::new(&setup);

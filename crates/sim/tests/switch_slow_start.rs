@@ -219,3 +219,33 @@ fn an_idle_connections_window_is_halved_for_each_timeout() {
     assert_eq!(idle(800, |o| o.initcwnd = 5), [75, 9]);
     assert_eq!(idle(800, |o| o.initcwnd = 12), [82, 12]);
 }
+
+/// Window after chunks of `segments` every 50 ms over an RTT of 20 ms.
+fn rate_limited(algorithm: Algorithm, segments: u64, change: impl Fn(&mut TcpOptions)) -> i64 {
+    let source = Source::Periodic {
+        chunk_bytes: segments * SEGMENT_BYTES,
+        interval: Span::from_ms(50),
+        bytes: None,
+    };
+    let run = run(&every_ms(over(algorithm, source, apart(10), |o| {
+        o.tcp_slow_start_after_idle = false;
+        change(o);
+    })));
+    run.sample_at("f", "cwnd_packets", Span::from_ms(900))
+}
+
+/// draft-ietf-ccwg-ratelimited-increase §3: with flights of 4, slow start goes to twice the initial
+/// window, and congestion avoidance (a threshold of 8) one segment beyond it. Linux does not open a
+/// window of which less than half is used. Flights of 15 open it to 30 in both.
+#[test]
+fn a_rate_limited_sender_opens_its_window_as_far_as_its_flights_did() {
+    let draft = |o: &mut TcpOptions| o.rate_limited_increase = true;
+    let avoids = |o: &mut TcpOptions| (o.rate_limited_increase, o.ssthresh) = (true, 8);
+    for algorithm in [Algorithm::Reno, Algorithm::Cubic] {
+        assert_eq!(rate_limited(algorithm, 4, |_| ()), 10);
+        assert_eq!(rate_limited(algorithm, 4, draft), 20);
+        assert_eq!(rate_limited(algorithm, 4, avoids), 11);
+        assert_eq!(rate_limited(algorithm, 15, |_| ()), 30);
+        assert_eq!(rate_limited(algorithm, 15, draft), 30);
+    }
+}

@@ -56,7 +56,7 @@ class LinuxEngine:
     def check(self, scenario: str) -> None:
         """See :class:`dumbbell.engines.base.Engine`."""
         needs(scenario)
-        check_parts(scenario, self._kernel.config, self._kernel.version)
+        check_parts(scenario, self._kernel)
         check_programs(scenario)
         check_hops(scenario)
         refused = refused_in_virtual_time(scenario)

@@ -25,8 +25,8 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ from dumbbell.files.shipped import shipped
 from dumbbell.files.whole import sync_path, write_file
 
 HASH_LENGTH = 32
+_RELEASE = re.compile(r"\d{1,2}\.\d{1,3}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 #: Beginning of the names of folders of builds that are over.
 _LEFT = ".build-left-"
@@ -57,6 +58,7 @@ class Kernel:
         hash: Over source, patches and options; 32 hexadecimal digits.
         built_from: The source as a person calls it.
         executable: User-Mode Linux.
+        own: True if it may have what Debian's source has not: patches were given, or a tree.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Kernel:
     hash: str
     built_from: str
     executable: Path
+    own: bool = False
 
     @property
     def config(self) -> Path:
@@ -159,7 +162,10 @@ def kernel_named(name: str) -> Kernel:
         )
     near = nearest_name(name, named)
     hint = f"; did you mean {near}?" if near is not None else ""
-    raise EngineError(f"no kernel {name!r}{hint}; {there}; {_HOW_TO_BUILD}", code=Code.NO_KERNEL)
+    how = _HOW_TO_BUILD
+    if _RELEASE.fullmatch(name):
+        how = f"build it with: dumbbell kernel build --release {name}"
+    raise EngineError(f"no kernel {name!r}{hint}; {there}; {how}", code=Code.NO_KERNEL)
 
 
 def _silent(phase: str, fraction: float) -> None:
@@ -210,7 +216,7 @@ def build(
     except OSError as error:
         raise EngineError(f"{error.filename or root}: {error.strerror or error}") from None
     progress("built", 1.0)
-    return Kernel(name, kernel.version, kernel.hash, kernel.built_from, kernel.executable)
+    return replace(kernel, name=name)
 
 
 def make_default(kernel: Kernel) -> None:
@@ -270,7 +276,7 @@ def _made(
     result.replace(root / hashed)
     for stale in (failed, root / "fetch.failed.log"):
         stale.unlink(missing_ok=True)
-    return Kernel("", version, hashed, known.label, root / hashed / "linux")
+    return Kernel("", version, hashed, known.label, root / hashed / "linux", _is_own(about))
 
 
 def _compile(
@@ -354,9 +360,17 @@ def _kept(hashed: str, name: str = "") -> Kernel | None:
     try:
         about: dict[str, Any] = json.loads((folder / "kernel.json").read_text())
         version, built_from = str(about["version"]), str(about["built_from"])
-    except (OSError, ValueError, KeyError):
+        own = _is_own(about)
+    except (OSError, ValueError, KeyError, AttributeError):
         return None
-    return Kernel(name, version, hashed, built_from, executable) if executable.is_file() else None
+    kernel = Kernel(name, version, hashed, built_from, executable, own)
+    return kernel if executable.is_file() else None
+
+
+def _is_own(about: Mapping[str, Any]) -> bool:
+    """Returns true if `kernel.json` tells of given patches, or of a tree."""
+    given = any(name.startswith("given ") for name in about["added"])
+    return given or not str(about["source"]).startswith("debian ")
 
 
 def _names() -> dict[str, str]:

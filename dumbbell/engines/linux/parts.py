@@ -9,6 +9,7 @@ from typing import Any
 
 from dumbbell.catalogue import InLinux, congestion_controls, disciplines
 from dumbbell.engines.base import scenario_error
+from dumbbell.engines.linux.kernel import Kernel
 from dumbbell.scenario import Scenario, read_scenario
 
 #: First release with Accurate ECN, and the values of `tcp_ecn` that need it.
@@ -17,18 +18,19 @@ _ACCURATE_ECN = (3, 4, 5)
 _NEWER = "`dumbbell kernel build --release 7.3` builds one that has it"
 
 
-def check_parts(scenario: str, config: Path, version: str) -> None:
+def check_parts(scenario: str, kernel: Kernel) -> None:
     """Raises `ScenarioError` for the first thing that a kernel lacks, with the kernel that has it.
 
     Args:
         scenario: The scenario.
-        config: Options of the kernel.
-        version: Its version.
+        kernel: The kernel that is asked.
     """
+    version = kernel.version
     read = read_scenario(scenario)
     wanted = (*_of_queues(read), *_of_flows(read))
     for place, name, part in wanted:
-        if part is not None and lacks(part, config):
+        patched = part is not None and not part.since
+        if part is not None and (lacks(part, kernel.config) or (patched and not kernel.own)):
             raise scenario_error(place, f"Linux {version} has no {name}; {_where(name, part)}")
     release = tuple(int(one) for one in version.split(".")[:2] if one.isdecimal())
     for number, node in enumerate(read["nodes"]):

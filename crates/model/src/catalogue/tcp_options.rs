@@ -501,7 +501,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         parameter: of_unit("tcp_syn_retries", Unit::Number)
-            .within(0, U32)
+            .within(0, 127)
             .derived(PROFILE)
             .at("tcp_syn_retries", "unanswered SYNs before a connection is given up"),
         setting: Setting::Sysctl("net.ipv4.tcp_syn_retries"),
@@ -589,6 +589,15 @@ pub const ENTRIES: &[Entry] = &[
         setting: Setting::Absent,
         since: "",
         source: "RFC 9959",
+    },
+    Entry {
+        parameter: of_unit("rate_limited_increase", Unit::Flag).derived(PROFILE).at(
+            "rate_limited_increase",
+            "growth of a rate-limited sender's window, for Reno and CUBIC",
+        ),
+        setting: Setting::Absent,
+        since: "",
+        source: "draft-ietf-ccwg-ratelimited-increase-08",
     },
 ];
 

@@ -8,8 +8,6 @@ use dumbbell_model::{Span, Time};
 
 /// Shift from ns to ticks (`CODEL_SHIFT`).
 const SHIFT: u32 = 10;
-/// Maximum backlog at which CoDel does not drop: a full frame (`psched_mtu`; RFC 8289 §4.2, MTU).
-const FRAME_BYTES: u64 = 1514;
 /// Intervals after which the last episode's drop rate is no longer reused (RFC 8289 §4.3).
 const YOUNG_INTERVALS: u32 = 16;
 
@@ -41,13 +39,21 @@ pub(super) struct Parameters {
     ce_threshold: Option<u32>,
     /// True if only ECT(1) is marked above it.
     ect_1: bool,
+    /// Maximum backlog at which CoDel does not drop: a full frame (`psched_mtu`; RFC 8289 §4.2, MTU).
+    frame_bytes: u32,
 }
 
 impl Parameters {
-    pub(super) fn new(target: Span, interval: Span, ecn: bool, ce_threshold: Span) -> Self {
+    pub(super) fn new(spec: &queue::Codel, context: &Context<'_>) -> Self {
         let ticks = |span: Span| (span.as_ns() >> SHIFT) as u32;
-        let ce_threshold = (ce_threshold > Span::ZERO).then(|| ticks(ce_threshold));
-        Self { target: ticks(target), interval: ticks(interval), ecn, ce_threshold, ect_1: false }
+        Self {
+            target: ticks(spec.target),
+            interval: ticks(spec.interval),
+            ecn: spec.ecn,
+            ce_threshold: (spec.ce_threshold > Span::ZERO).then(|| ticks(spec.ce_threshold)),
+            ect_1: false,
+            frame_bytes: context.frame_bytes,
+        }
     }
 
     /// Returns the parameters with a threshold for ECT(1) alone (`ce_threshold_selector`).
@@ -66,11 +72,11 @@ pub(super) struct Codel {
 }
 
 impl Codel {
-    pub(super) fn new(spec: &queue::Codel, _: &Context<'_>) -> Self {
+    pub(super) fn new(spec: &queue::Codel, context: &Context<'_>) -> Self {
         Self {
             queue: Line::default(),
             limit: spec.limit_packets as usize,
-            parameters: Parameters::new(spec.target, spec.interval, spec.ecn, spec.ce_threshold),
+            parameters: Parameters::new(spec, context),
             state: State::default(),
         }
     }
@@ -225,7 +231,9 @@ impl State {
             return (None, false);
         };
         let sojourn = Tick(now.0.wrapping_sub(Tick::of(head.arrived).0));
-        if Tick(parameters.target).is_after(sojourn) || left_bytes <= FRAME_BYTES {
+        if Tick(parameters.target).is_after(sojourn)
+            || left_bytes <= u64::from(parameters.frame_bytes)
+        {
             self.first_above = None;
             return (Some(head), false);
         }
@@ -361,6 +369,7 @@ mod tests {
             ecn: false,
             ce_threshold: None,
             ect_1: false,
+            frame_bytes: 1514,
         };
         let judged = |state: &mut State, sojourn: u64, now: u64, left_bytes: u64| {
             let head = queued(0, tick(now - sojourn));

@@ -9,8 +9,6 @@ use dumbbell_model::{queue, Span, Time};
 
 /// A probability of 1 (`MAX_PROB`).
 const CERTAIN: u32 = u32::MAX;
-/// A full frame (`psched_mtu`).
-const FRAME_BYTES: u32 = 1514;
 /// Bits of the ECN field (RFC 3168 §5, RFC 9331 §4.1).
 const ECT_1: u8 = 1;
 const CE: u8 = 3;
@@ -92,6 +90,8 @@ struct Low {
 #[derive(Debug)]
 pub(super) struct Dualpi2 {
     spec: queue::Dualpi2,
+    /// A full frame (`psched_mtu`).
+    frame_bytes: u32,
     classic: Line,
     low: std::collections::VecDeque<Low>,
     low_bytes: u64,
@@ -106,6 +106,7 @@ impl Dualpi2 {
     pub(super) fn new(spec: &queue::Dualpi2, context: &Context<'_>) -> Self {
         let mut made = Self {
             spec: *spec,
+            frame_bytes: context.frame_bytes,
             classic: Line::default(),
             low: std::collections::VecDeque::new(),
             low_bytes: 0,
@@ -127,7 +128,7 @@ impl Dualpi2 {
     /// `dualpi2_calculate_c_protection`.
     fn first_credit(&self) -> i32 {
         let (classic, low) = self.weights();
-        FRAME_BYTES as i32 * (classic - low)
+        self.frame_bytes as i32 * (classic - low)
     }
 
     /// Makes the updates due by now (`dualpi2_timer`), with the longer of both heads' waiting times.
@@ -159,7 +160,7 @@ impl Dualpi2 {
     ///
     /// Args: `backlog_bytes` of both queues, without the packet.
     fn verdict(&mut self, queued: &Queued, low: bool, backlog_bytes: u64) -> Verdict {
-        if backlog_bytes < 2 * u64::from(FRAME_BYTES) {
+        if backlog_bytes < 2 * u64::from(self.frame_bytes) {
             return Verdict::Pass;
         }
         let probability = self.controller.probability;
@@ -381,7 +382,7 @@ mod tests {
             let mut dual = Dualpi2::new(&spec, &context());
             let mut verdicts = Verdicts::default();
             for number in 0..2000 {
-                let one = queued(number % 2, number, FRAME_BYTES, Time::ZERO);
+                let one = queued(number % 2, number, 1514, Time::ZERO);
                 let one = if number % 2 == 0 { scalable(one) } else { one };
                 dual.enqueue(Time::ZERO, one, None, &mut verdicts);
             }
@@ -434,7 +435,7 @@ mod tests {
             dual.controller.probability = (probability * f64::from(CERTAIN)) as u32;
             let mut counts = [0.0; 3];
             for number in 0..20_000 {
-                let one = queued(0, number, FRAME_BYTES, Time::ZERO);
+                let one = queued(0, number, 1514, Time::ZERO);
                 let one = if low { scalable(one) } else { one };
                 counts[dual.verdict(&one, low, 10_000) as usize] += 1.0 / 20_000.0;
             }

@@ -30,12 +30,18 @@ pub(super) struct FqCodel {
 }
 
 impl FqCodel {
-    pub(super) fn new(spec: &queue::FqCodel, _: &Context<'_>) -> Self {
+    pub(super) fn new(spec: &queue::FqCodel, context: &Context<'_>) -> Self {
+        let codel = queue::Codel {
+            limit_packets: spec.limit_packets,
+            target: spec.target,
+            interval: spec.interval,
+            ecn: spec.ecn,
+            ce_threshold: spec.ce_threshold,
+        };
         let mut flows = Vec::new();
         flows.resize_with(spec.flows as usize, Flow::default);
         Self {
-            parameters: Parameters::new(spec.target, spec.interval, spec.ecn, spec.ce_threshold)
-                .for_ect_1(spec.ce_threshold_ect1),
+            parameters: Parameters::new(&codel, context).for_ect_1(spec.ce_threshold_ect1),
             quantum: i64::from(spec.quantum_bytes),
             limit: spec.limit_packets as usize,
             flows,
@@ -163,8 +169,14 @@ mod tests {
     /// `fq_codel ce_threshold 1ms ce_threshold_selector 0x1/0x3`.
     #[test]
     fn the_threshold_may_be_for_ect_1_alone() {
-        let parameters =
-            Parameters::new(Span::from_ms(5), Span::from_ms(100), true, Span::from_ms(1));
+        let codel = queue::Codel {
+            limit_packets: 100,
+            target: Span::from_ms(5),
+            interval: Span::from_ms(100),
+            ecn: true,
+            ce_threshold: Span::from_ms(1),
+        };
+        let parameters = Parameters::new(&codel, &context());
         for (chosen, marks) in [(false, [0, 1, 1, 1]), (true, [0, 1, 0, 0])] {
             for (tos, marked) in (0..4).zip(marks) {
                 let mut fq = discipline(100);

@@ -20,6 +20,7 @@ pub(super) struct FqPie {
     flows: Vec<Flow>,
     rounds: Rounds,
     updates: Updates,
+    frame_bytes: u32,
     rng: Rng,
     packets: usize,
     bytes: u64,
@@ -34,6 +35,7 @@ impl FqPie {
             flows,
             rounds: Rounds::default(),
             updates: Updates::new(spec.pie.tupdate),
+            frame_bytes: context.frame_bytes,
             rng: context.rng(),
             packets: 0,
             bytes: 0,
@@ -89,7 +91,8 @@ impl Discipline for FqPie {
             return verdicts.overflow(&queued);
         }
         let bytes = flow.queue.bytes;
-        if flow.vars.drops_early(&self.spec.pie, bytes, queued.bytes, &mut self.rng) {
+        let (pie, frame) = (&self.spec.pie, self.frame_bytes);
+        if flow.vars.drops_early(pie, frame, bytes, queued.bytes, &mut self.rng) {
             let percent = self.spec.ecn_prob_percent;
             let marks = self.spec.pie.ecn && flow.vars.is_at_most_percent(percent);
             if !(marks && verdicts.mark(&mut queued)) {

@@ -7,8 +7,6 @@ use dumbbell_model::{queue, Span, Time};
 
 /// A probability of 1 (`MAX_PROB`).
 const CERTAIN: u64 = u64::MAX >> 8;
-/// A full frame (`psched_mtu`).
-const FRAME_BYTES: u64 = 1514;
 /// Ticks of 64 ns (`PSCHED_SHIFT`) in a second.
 const TICKS_PER_S: u64 = 15_625_000;
 /// Maximum burst without drops (RFC 8033 §4.4).
@@ -59,23 +57,25 @@ impl Vars {
         self.accumulated = 0;
     }
 
-    /// RFC 8033 §4.1, §5.1 and §5.4: `drop_early`; `pie_drop_early`.
+    /// RFC 8033 §4.1, §5.1 and §5.4: `drop_early`; `pie_drop_early`. `frame_bytes` is a full frame
+    /// (`psched_mtu`).
     pub(super) fn drops_early(
         &mut self,
         spec: &queue::Pie,
+        frame_bytes: u32,
         backlog_bytes: u64,
         packet_bytes: u32,
         rng: &mut Rng,
     ) -> bool {
         if self.burst > 0
             || self.delay < ticks(spec.target) / 2 && self.probability < CERTAIN / 5
-            || backlog_bytes < 2 * FRAME_BYTES
+            || backlog_bytes < 2 * u64::from(frame_bytes)
         {
             return false;
         }
         let mut probability = self.probability;
-        if spec.bytemode && u64::from(packet_bytes) <= FRAME_BYTES {
-            probability = u64::from(packet_bytes) * (probability / FRAME_BYTES);
+        if spec.bytemode && packet_bytes <= frame_bytes {
+            probability = u64::from(packet_bytes) * (probability / u64::from(frame_bytes));
         }
         self.accumulated = match probability {
             0 => 0,
@@ -184,6 +184,7 @@ impl Updates {
 #[derive(Debug)]
 pub(super) struct Pie {
     spec: queue::Pie,
+    frame_bytes: u32,
     queue: Line,
     vars: Vars,
     updates: Updates,
@@ -192,8 +193,14 @@ pub(super) struct Pie {
 
 impl Pie {
     pub(super) fn new(spec: &queue::Pie, context: &Context<'_>) -> Self {
-        let (queue, vars) = (Line::default(), Vars::default());
-        Self { spec: *spec, queue, vars, updates: Updates::new(spec.tupdate), rng: context.rng() }
+        Self {
+            spec: *spec,
+            frame_bytes: context.frame_bytes,
+            queue: Line::default(),
+            vars: Vars::default(),
+            updates: Updates::new(spec.tupdate),
+            rng: context.rng(),
+        }
     }
 
     /// Makes the updates due by now. `beside`: packet taken out by a peek; it counts as waiting, though
@@ -230,7 +237,7 @@ impl Discipline for Pie {
             return verdicts.overflow(&queued);
         }
         let bytes = self.queue.bytes + beside.map_or(0, |one| u64::from(one.bytes));
-        if self.vars.drops_early(&self.spec, bytes, queued.bytes, &mut self.rng) {
+        if self.vars.drops_early(&self.spec, self.frame_bytes, bytes, queued.bytes, &mut self.rng) {
             // RFC 8033 §5.1: above a tenth, ECN-capable packets are dropped too.
             let marks = self.spec.ecn && self.vars.is_at_most_percent(10);
             if !(marks && verdicts.mark(&mut queued)) {
@@ -325,7 +332,7 @@ mod tests {
             let mut vars = vars(0, 0, 0.19);
             vars.delay = delay;
             vars.accumulated = CERTAIN / 2 * 17;
-            assert_eq!(vars.drops_early(&spec(), backlog_bytes, 1514, rng), drops);
+            assert_eq!(vars.drops_early(&spec(), 1514, backlog_bytes, 1514, rng), drops);
         }
     }
 

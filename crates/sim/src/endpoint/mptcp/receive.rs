@@ -412,6 +412,9 @@ impl DataReceiver {
         self.rcvbuf = rcvbuf;
         let window_clamp = self.win_from_space(rcvbuf);
         for subflow in 0..subflows.len() {
+            if !subflows.receiver(subflow).has_joined() {
+                continue;
+            }
             if self.options.rcvbuf_grow {
                 subflows.receiver(subflow).read_per_rtt(self.space_bytes);
                 continue;

@@ -117,7 +117,7 @@ impl Sender {
             return false;
         }
         let repeats = ack.ack == self.snd_una && u64::from(ack.window_bytes) <= self.snd_wnd;
-        if repeats && age_ms as u64 * 1000 <= self.rtt.rto_us * 6 / 5 {
+        if repeats && age_ms as u64 * 1000 <= self.tick.to_us(self.rto_jiffies()) * 6 / 5 {
             return false;
         }
         self.challenge();
@@ -198,6 +198,7 @@ impl Sender {
                 && prior_sacked == 0
                 && self.snd_una - prior_una < u64::from(self.mss_cache())
                 && tagging.building.sample.prior_delivered + 1 == self.delivered
+                && !flags.alert()
             {
                 flags.maybe_delayed = true; // The ACK of a single short segment is probably delayed.
             }
@@ -352,8 +353,7 @@ impl Sender {
         } else if self.may_raise_cwnd(flags) {
             let acked = self.growth_of(acked_sacked);
             if acked > 0 {
-                let conn = self.conn();
-                self.cc.cong_avoid(&conn, &mut self.window, acked);
+                self.cong_avoid(acked);
                 if std::mem::take(&mut self.window.enter_cwr) {
                     self.enter_cwr();
                 }
@@ -393,7 +393,8 @@ impl Sender {
         if !self.has_unsent() {
             return;
         }
-        let head_end = (self.snd_nxt + u64::from(self.mss)).min(self.write_seq.max(self.snd_nxt));
+        let end = self.write_seq + u64::from(self.fin);
+        let head_end = (self.snd_nxt + u64::from(self.mss)).min(end);
         if head_end <= self.snd_una + self.snd_wnd {
             self.xmit_timer.backoff = 0;
             if self.xmit_timer.pending == Pending::ZeroWindowProbe {

@@ -47,6 +47,16 @@ impl End<'_> {
             self.sender.ecn_accepted(&self.receiver.ecn);
             self.sender.accept(now, segment, rtt);
         }
+        let mut rejected = false;
+        if self.sender.phase == Phase::Established {
+            self.send(now, |sender| {
+                sender.set_now(now);
+                rejected = sender.paws_rejects(segment);
+            });
+        }
+        if rejected {
+            return;
+        }
         let mut admitted = false;
         self.receive(|receiver| admitted = receiver.admits(segment));
         if !admitted {

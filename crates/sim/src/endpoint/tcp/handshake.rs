@@ -150,11 +150,12 @@ impl Sender {
         // Time-outs that do not double reach the number of retries before the time for them is over;
         // with doubling both ends coincide (`retransmits_timed_out`).
         let too_long = linear > 0 && tries > 1 && self.now.since(first) >= most;
-        if tries > retries + linear || too_long {
+        if tries > retries.saturating_add(linear) || too_long {
             self.phase = Phase::GivenUp(self.now);
             return;
         }
         let timeout = if tries > linear { timeout * 2 } else { timeout };
+        let timeout = timeout.min(self.tick.us(RTO_MAX_US));
         self.counters.timeouts += 1;
         self.phase = Phase::SynSent { first, tries: tries + 1, timeout };
         self.send_syn(timeout, tries + 1);
@@ -200,17 +201,15 @@ impl Receiver {
 
     /// Processes a SYN.
     pub(super) fn on_syn(&mut self, segment: &Segment) {
-        if !self.established {
-            self.select_initial_window(self.advmss);
-            if self.syn_ack_at.is_none() {
-                // The SYN-ACK to a retransmitted SYN echoes the first timestamp (`tcp_check_req`).
-                self.ts_recent_ms = segment.tsval_ms;
-                self.syn_ack_at = Some(self.now);
-            } else {
-                self.syn_ack_retransmitted = true;
-            }
-            self.set_syn_ack_timer();
+        self.select_initial_window(self.advmss);
+        if self.syn_ack_at.is_none() {
+            // The SYN-ACK to a retransmitted SYN echoes the first timestamp (`tcp_check_req`).
+            self.ts_recent_ms = segment.tsval_ms;
+            self.syn_ack_at = Some(self.now);
+        } else {
+            self.syn_ack_retransmitted = true;
         }
+        self.set_syn_ack_timer();
         let flags = self.ecn_syn(segment);
         self.send_syn_ack(flags);
     }

@@ -53,7 +53,9 @@ impl HostQueue {
         self.below_tcp
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns true if no segment waits at `now`.
+    pub(super) fn is_empty(&mut self, now: Time) -> bool {
+        self.forget_departed(now);
         self.bytes == 0
     }
 
@@ -105,12 +107,16 @@ impl HostQueue {
         }
     }
 
-    /// Returns true if `limit_bytes` or more are in the queue now.
-    pub(super) fn exceeds(&mut self, now: Time, limit_bytes: u64) -> bool {
+    fn forget_departed(&mut self, now: Time) {
         while let Some(&(_, bytes)) = self.waiting.front().filter(|(leaves, _)| *leaves <= now) {
             self.waiting.pop_front();
             self.bytes -= bytes;
         }
+    }
+
+    /// Returns true if `limit_bytes` or more are in the queue now.
+    pub(super) fn exceeds(&mut self, now: Time, limit_bytes: u64) -> bool {
+        self.forget_departed(now);
         // The socket itself counts as one byte (`sk_wmem_alloc`).
         self.bytes + self.passing_bytes(now) + 1 > limit_bytes
     }
@@ -175,7 +181,7 @@ mod tests {
         // A segment that finds no queue never waits.
         queue.count(100);
         queue.queued(100, None);
-        assert!(!queue.exceeds(AT(20), 1) && queue.is_empty());
+        assert!(!queue.exceeds(AT(20), 1) && queue.is_empty(AT(20)));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod pacer;
 pub(crate) mod rack;
 pub(crate) mod rate;
 mod rate_halving;
+mod rate_limited;
 mod reader;
 pub(crate) mod reassembly;
 pub(crate) mod receive_buffer;

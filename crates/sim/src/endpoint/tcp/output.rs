@@ -11,8 +11,8 @@ use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::{Cause, Segment};
 
-/// Number of initial segments that are not paced (as fq's initial quantum).
-const UNPACED_SEGMENTS: u64 = 10;
+/// Number of the first segment that is paced (`tcp_update_skb_after_send`).
+const FIRST_PACED_SEGMENT: u64 = 10;
 /// sk_pacing_shift: small queues hold about 1 ms at the pacing rate.
 const PACING_SHIFT: u32 = 10;
 /// Maximum bytes of a GSO skb (GSO_MAX_SIZE less headers).
@@ -30,8 +30,8 @@ pub(crate) enum Push {
     Forced,
     /// One skb within the windows.
     One,
-    /// One segment regardless of the congestion window.
-    Probe,
+    /// One segment of at most `most_bytes` bytes, regardless of the congestion window.
+    Probe { most_bytes: u32 },
 }
 
 /// Reason to defer an skb until it is larger.
@@ -66,7 +66,10 @@ impl Sender {
     /// nothing could be sent.
     pub(crate) fn write_xmit(&mut self, push: Push) -> bool {
         self.fit_option_on_demand();
-        let probe = push == Push::Probe;
+        let (probe, mss) = match push {
+            Push::Probe { most_bytes } => (true, u64::from(self.mss.min(most_bytes))),
+            Push::Pending | Push::Forced | Push::One => (false, u64::from(self.mss)),
+        };
         let one = probe || push == Push::One;
         let mut sent = 0;
         let mut limited = false;
@@ -76,7 +79,6 @@ impl Sender {
                 break;
             }
             let in_flight = self.in_flight();
-            let mss = u64::from(self.mss);
             let mut head = self.write_queue.head_bytes();
             // A last segment with FIN ignored the congestion window (tcp_cwnd_test until 6.9).
             let closes = self.options.fin_beyond_cwnd
@@ -281,13 +283,16 @@ impl Sender {
     /// Sets the departure time of an skb, and of the next skb if paced (`__tcp_transmit_skb`,
     /// `tcp_update_skb_after_send`).
     pub(super) fn stamp(&mut self, bytes: u64, segments: u32, same_skb: bool) {
-        if self.in_flight() == 0 {
-            self.cwnd_event(CaEvent::TxStart);
+        if bytes > 0 {
+            // `tcp_event_data_sent`
+            if self.in_flight() == 0 {
+                self.cwnd_event(CaEvent::TxStart);
+            }
+            self.last_send = self.jiffies();
+            self.counters.data_packets += u64::from(segments);
         }
-        self.last_send = self.jiffies();
-        self.counters.data_packets += u64::from(segments);
         let rate = self.window.pacing_rate;
-        let unpaced = self.counters.data_packets < UNPACED_SEGMENTS;
+        let unpaced = self.counters.data_packets < FIRST_PACED_SEGMENT;
         let paced = self.window.pacing && rate != u64::MAX && rate > 0 && !unpaced;
         self.pacer.sent(self.now, same_skb, bytes, paced.then_some(rate));
     }

@@ -145,7 +145,6 @@ impl Sender {
     /// As [`Self::check_app_limited`], at ACKs and timers of an algorithm that wants it.
     pub(crate) fn check_app_limited_again(&mut self) {
         if self.cc.wants_losses() {
-            self.host_queue.exceeds(self.now, 0); // Forgets what left.
             self.check_app_limited();
         }
     }
@@ -154,7 +153,7 @@ impl Sender {
     /// (`tcp_rate_check_app_limited`).
     pub(crate) fn check_app_limited(&mut self) {
         if self.write_seq - self.snd_nxt.min(self.write_seq) < u64::from(self.mss_cache())
-            && self.host_queue.is_empty()
+            && self.host_queue.is_empty(self.now)
             && self.in_flight() < self.window.cwnd
             && self.scoreboard.lost_out <= self.scoreboard.retrans_out
         {

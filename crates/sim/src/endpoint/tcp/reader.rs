@@ -204,13 +204,7 @@ impl Receiver {
     /// Makes up for a read that is over, or puts a segment into the backlog. Returns true in the
     /// latter case.
     #[inline(never)]
-    fn reads_or_holds(
-        &mut self,
-        since: Time,
-        now: Time,
-        segment: &Segment,
-        ecn_field: u8,
-    ) -> bool {
+    fn reads_or_holds(&mut self, since: Time, now: Time, segment: &Segment, ecn_field: u8) -> bool {
         let end = self.read_end(since);
         if now > end {
             self.make_up(since);

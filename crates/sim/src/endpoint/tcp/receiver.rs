@@ -241,7 +241,11 @@ impl Receiver {
             return false;
         }
         if segment.flags.is_syn() {
-            self.on_syn(segment);
+            if !self.established {
+                self.on_syn(segment);
+            } else if !self.oow_limit.blocks(self.tick, self.jiffy.number) {
+                self.send_ack(); // Challenge ACK (RFC 5961 §4.2).
+            }
             return false;
         }
         let handshake = !self.established;
@@ -293,7 +297,8 @@ impl Receiver {
     /// new data that was sent before a retransmission and arrives after it.
     pub(super) fn paws_rejects(&mut self, segment: &Segment) -> bool {
         let age_ms = self.ts_recent_ms.wrapping_sub(segment.tsval_ms) as i32;
-        if !self.options.tcp_timestamps || segment.payload_bytes == 0 || age_ms <= PAWS_WINDOW_MS {
+        if !self.options.tcp_timestamps || segment.end() == segment.seq || age_ms <= PAWS_WINDOW_MS
+        {
             return false;
         }
         self.paws_rejected_packets += 1;

@@ -120,6 +120,9 @@ impl Receiver {
         };
         let full = self.window_clamp.min(allowed);
         let mss = self.ack.rcv_mss.min(full);
+        if mss == 0 {
+            return 0;
+        }
         if free < full >> 1 {
             free = self.whole_units(free);
             if free < allowed >> 4 || free < mss {

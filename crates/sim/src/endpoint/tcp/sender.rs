@@ -213,7 +213,7 @@ impl Sender {
             scoreboard: Scoreboard::new(options),
             congestion: CongestionState::default(),
             recovery: RecoveryState::default(),
-            usage: WindowUsage::default(),
+            usage: WindowUsage::new(options.initcwnd),
             delivered: 0,
             lost: 0,
             last_send: 0,

@@ -204,11 +204,10 @@ impl Sender {
         self.pushed_seq = self.write_seq;
     }
 
-    /// Sends a segment of at most `bytes` bytes into a small window.
-    pub(crate) fn send_fitting(&mut self, space: u32) {
-        self.fit_option_on_demand();
-        let mss = core::mem::replace(&mut self.mss, space);
-        self.write_xmit(Push::Probe);
-        self.mss = mss;
+    /// Sends a segment of at most `most_bytes` bytes into a small window (`tcp_write_wakeup`).
+    pub(crate) fn send_fitting(&mut self, most_bytes: u32) {
+        let small_seq = self.small_seq;
+        self.write_xmit(Push::Probe { most_bytes });
+        self.small_seq = small_seq; // Nagle's algorithm does not count it.
     }
 }

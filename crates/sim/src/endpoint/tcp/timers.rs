@@ -157,7 +157,7 @@ impl Sender {
             let unsent = self.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
             let probed = if self.has_unsent() && self.snd_nxt + unsent <= window_end {
                 let before = self.scoreboard.packets_out;
-                self.write_xmit(Push::Probe);
+                self.write_xmit(Push::Probe { most_bytes: u32::MAX });
                 self.scoreboard.packets_out > before
             } else if self.queue.is_empty() {
                 self.xmit_timer.pending = Pending::None;
@@ -194,6 +194,10 @@ impl Sender {
     /// Sends a zero-window probe: an old byte that must be acknowledged (`tcp_send_probe0`).
     fn send_probe0(&mut self) {
         if self.scoreboard.packets_out > 0 || !self.has_unsent() {
+            return;
+        }
+        if self.xmit_timer.probes_out >= self.options.tcp_retries2 {
+            self.phase = Phase::GivenUp(self.now); // `tcp_probe_timer`
             return;
         }
         let window_end = self.snd_una + self.snd_wnd;

@@ -44,8 +44,10 @@ impl Sender {
         if self.congestion.prior_ssthresh > 0 {
             let conn = self.conn();
             self.window.cwnd = self.cc.undo_cwnd(&conn, &mut self.window);
-            self.window.ssthresh = self.window.ssthresh.max(self.congestion.prior_ssthresh);
-            self.ecn_withdraw_cwr();
+            if self.congestion.prior_ssthresh > self.window.ssthresh {
+                self.window.ssthresh = self.congestion.prior_ssthresh;
+                self.ecn_withdraw_cwr();
+            }
         }
         self.moderate_cwnd();
         self.usage.cwnd_stamp = self.jiffies();

@@ -1,9 +1,9 @@
 //! Use of the congestion window, for its validation (RFC 2861, RFC 7661 in Linux's form).
 
+use super::rate_limited::MaxFlight;
 use super::sender::Sender;
 use dumbbell_cc::{CaEvent, CaState};
 
-#[derive(Default)]
 pub(crate) struct WindowUsage {
     /// True if the window limited the last flight (`is_cwnd_limited`).
     pub(super) cwnd_limited: bool,
@@ -15,11 +15,27 @@ pub(crate) struct WindowUsage {
     pub(super) cwnd_used: u32,
     /// Time of the last change of the window, jiffies (`snd_cwnd_stamp`).
     pub(super) cwnd_stamp: u64,
+    /// Maximum flight, for the option `rate_limited_increase`.
+    pub(super) max_flight: MaxFlight,
+}
+
+impl WindowUsage {
+    pub(super) fn new(initcwnd: u32) -> Self {
+        Self {
+            cwnd_limited: false,
+            max_packets_out: 0,
+            cwnd_usage_seq: 0,
+            cwnd_used: 0,
+            cwnd_stamp: 0,
+            max_flight: MaxFlight::new(initcwnd),
+        }
+    }
 }
 
 impl Sender {
     /// Records whether the congestion window limited this round (`tcp_cwnd_validate`).
     pub(super) fn cwnd_validate(&mut self, limited: bool) {
+        self.usage.max_flight.note(self.window.cwnd, self.scoreboard.packets_out);
         if self.snd_una >= self.usage.cwnd_usage_seq
             || limited
             || (!self.usage.cwnd_limited

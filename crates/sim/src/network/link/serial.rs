@@ -123,6 +123,7 @@ impl Serial {
     /// A new rate for all that is planned from now on.
     pub(super) fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
+        self.remainder = 0; // In units of the old rate.
         (self.last_bytes, self.last) = (0, (Span::ZERO, 0));
     }
 }
