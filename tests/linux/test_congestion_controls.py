@@ -9,7 +9,7 @@ import pytest
 import dumbbell
 from dumbbell.catalogue import congestion_controls
 from dumbbell.engines.linux.kernel import kernels
-from dumbbell.errors import EngineError
+from dumbbell.errors import DumbbellError
 from tests import kernel
 
 pytestmark = pytest.mark.kernel
@@ -151,5 +151,5 @@ def test_bbr_3_sends_the_packets_of_its_kernel(tmp_path: Path) -> None:
 
 
 def test_bbr_3_is_refused_where_bbr_is_version_1(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="bbr of this kernel is version 1; BBR v3 needs"):
+    with pytest.raises(DumbbellError, match=r"flows\[0\].*has no bbr3; it exists as a patch"):
         packets(tmp_path, "linux", BBR3, "{pfifo: {limit: 40 packets}}", "50 ms")

@@ -33,6 +33,14 @@ pub(crate) struct Qdiscs {
 }
 
 impl Qdiscs {
+    /// Returns true if a netem takes packets from their sockets (`skb_orphan_partial`).
+    pub(crate) fn orphans(&self) -> bool {
+        let mut arguments = self.lines.iter().map(|line| line.arguments.as_str());
+        arguments.any(|line| {
+            line.contains("netem ") && (line.contains(" delay ") || line.contains(" rate "))
+        })
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.police.is_none() && self.scripted.is_empty() && !self.rewrites
     }

@@ -174,9 +174,11 @@ fn blocks(scenario: &Scenario, plan: &Plan) -> Result<usize> {
 
 /// Time from a frame's departure from the queue to its passage at the interface.
 fn ahead(pipe: &Pipe, at: Time, frame_bytes: u32) -> Span {
+    // The delay of the time at which the frame was sent, not of that at which it passes.
     let since = at.since(Time::ZERO);
-    let changed = pipe.changes.iter().filter(|change| change.at <= since);
-    let delay = changed.filter_map(|change| change.delay).next_back().unwrap_or(pipe.delay);
+    let changes = pipe.changes.iter().filter_map(|change| Some((change.at, change.delay?)));
+    let sent_after = |&(changed, delay): &(Span, Span)| changed + delay <= since;
+    let delay = changes.rev().find(sent_after).map_or(pipe.delay, |(_, delay)| delay);
     match &pipe.shaper {
         Shaper::Serial { rate_bps } if serialised_by_netem(pipe) => {
             let bits = u64::from(pipe.framing.wire_bytes(frame_bytes)) * 8;

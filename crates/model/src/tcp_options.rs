@@ -329,6 +329,12 @@ impl TcpOptions {
                 "RACK (tcp_recovery 1) takes the place of FACK; set tcp_recovery to 0",
             );
         }
+        if self.tcp_reordering > self.tcp_max_reordering {
+            return error(
+                format!("{at}.tcp_reordering"),
+                format!("above tcp_max_reordering ({})", self.tcp_max_reordering),
+            );
+        }
         if self.rcvbuf_grow && !self.scaling_ratio {
             return error(
                 format!("{at}.rcvbuf_grow"),

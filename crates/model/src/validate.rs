@@ -4,7 +4,7 @@ use crate::queue::Queue;
 use crate::scenario::{
     Flow, Link, Loss, NodeKind, Pipe, Rewrite, Scenario, Shaper, Slots, SCENARIO_VERSION,
 };
-use crate::traffic::TrafficKind;
+use crate::traffic::{Traffic, TrafficKind};
 use crate::units::Span;
 use crate::validate_queue::check_queue;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +30,8 @@ pub(crate) fn error<T>(
 /// Range of framing overhead. It is negative if the Ethernet header is not sent.
 const OVERHEAD_BYTES: core::ops::RangeInclusive<i32> = -14..=65_535;
 
+/// IP and ICMP headers of an echo, whose fragments are not modelled.
+const PING_HEADERS_BYTES: u64 = 28;
 /// Maximum length of a delivery trace, ms: half of the time that 64 bits of ps hold.
 const LONGEST_TRACE_MS: u64 = u64::MAX / 1_000_000_000 / 2;
 /// Maximum number of events of links and flows: engines number them in 24 bits.
@@ -367,6 +369,13 @@ impl<'a> Names<'a> {
             return error(format!("{at}.stop_ns"), "not after the start");
         }
         in_range(at, "dscp", u64::from(flow.dscp), 0, 63)?;
+        if let Traffic::Ping(ping) = &flow.traffic {
+            let ends =
+                self.scenario.nodes.iter().filter(|n| [&flow.from, &flow.to].contains(&&n.name));
+            let mtus = ends.filter_map(|node| node.tcp.as_ref()).map(|tcp| tcp.mtu_bytes);
+            let most = u64::from(mtus.min().unwrap_or(0)).saturating_sub(PING_HEADERS_BYTES);
+            in_range(&format!("{at}.traffic.ping"), "payload_bytes", ping.payload_bytes, 0, most)?;
+        }
         flow.traffic.check(&format!("{at}.traffic"))
     }
 }

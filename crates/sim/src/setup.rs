@@ -141,6 +141,8 @@ pub(crate) struct Nodes<'a> {
     numbers: BTreeMap<&'a str, usize>,
     /// Nodes with a serial link.
     serial: BTreeSet<&'a str>,
+    /// Hosts whose fq paces all their connections, since one asks for it.
+    paced: BTreeSet<&'a str>,
     /// Options of connections, each once.
     options: RefCell<Vec<Arc<TcpOptions>>>,
 }
@@ -152,7 +154,19 @@ impl<'a> Nodes<'a> {
         let serial = sides
             .filter(|(_, pipe)| matches!(pipe.shaper, scenario::Shaper::Serial { .. }))
             .map(|(node, _)| node.as_str());
-        Self { numbers: numbers.collect(), serial: serial.collect(), options: RefCell::default() }
+        let asks = |flow: &&scenario::Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.fq);
+        let paced = scenario.flows.iter().filter(asks).map(|flow| flow.from.as_str());
+        Self {
+            numbers: numbers.collect(),
+            serial: serial.collect(),
+            paced: paced.collect(),
+            options: RefCell::default(),
+        }
+    }
+
+    /// Returns true if fq paces the connections of the host.
+    pub(crate) fn is_paced(&self, name: &str) -> bool {
+        self.paced.contains(name)
     }
 
     /// Returns true if the node has a serial link.

@@ -282,8 +282,13 @@ impl Planner<'_> {
                     lines.up.push(format!("link set {port} up"));
                     lines.devices.push(port.clone());
                     attach(&mut lines.tc, &port);
+                    // A copy belongs to no socket, so TCP small queues do not count it. netem's delay and
+                    // rate have the same effect (`skb_orphan_partial`).
+                    let orphans = sides[side].is_empty() || sides[side].orphans();
+                    let moves = if orphans { "redirect" } else { "mirror" };
+                    let then = if orphans { "" } else { " action drop" };
                     lines.tc.push(format!(
-                        "filter add dev {port} ingress matchall action mirred egress redirect dev {other}"
+                        "filter add dev {port} ingress matchall action mirred egress {moves} dev {other}{then}"
                     ));
                 }
             } else {

@@ -120,8 +120,13 @@ pub(super) fn tcp_sysctls(
             _ => {}
         }
     }
-    // Connections do not use metrics cached from earlier ones.
+    // Connections do not use metrics cached from earlier ones, but the threshold of the route.
     sysctls.push(("net/ipv4/tcp_no_metrics_save".to_owned(), "1".to_owned()));
+    if tcp.ssthresh > 0 {
+        sysctls.push(("net/ipv4/tcp_no_ssthresh_metrics_save".to_owned(), "0".to_owned()));
+    }
+    // It bounds `tcp_reordering`.
+    sysctls.sort_by_key(|(path, _)| path != "net/ipv4/tcp_max_reordering");
     Ok(sysctls)
 }
 

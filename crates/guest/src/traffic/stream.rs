@@ -30,6 +30,10 @@ pub(super) enum Phase {
     Finished {
         at: i64,
     },
+    /// TCP gave the connection up, or its peer reset it.
+    GivenUp {
+        at: i64,
+    },
 }
 
 /// Callbacks of a kind of stream.
@@ -154,7 +158,7 @@ impl Stream {
     /// Time at which the stream finished, or the end of the run.
     pub(super) fn finished_at(&self, end: i64) -> i64 {
         match self.phase {
-            Phase::Finished { at } => at,
+            Phase::Finished { at } | Phase::GivenUp { at } => at,
             _ => end,
         }
     }
@@ -173,7 +177,9 @@ impl Stream {
             Phase::Writing if self.writer.writes_at_once() => Some(libc::POLLOUT),
             Phase::Writing if self.writer.writes_alone() => Some(0), // POLLHUP
             Phase::Closing => Some(0),                               // POLLHUP
-            Phase::Waiting | Phase::Writing | Phase::Finished { .. } => None,
+            Phase::Waiting | Phase::Writing | Phase::Finished { .. } | Phase::GivenUp { .. } => {
+                None
+            }
         };
         found.extend(events.map(|events| (Side::Sender, sender, events)));
         match &self.receiver {
@@ -216,7 +222,11 @@ impl Stream {
             }
             Phase::Writing => self.write(now, sender_ready)?,
             Phase::Closing if sender_ready => self.closed(now, notes)?,
-            Phase::Waiting | Phase::Connecting | Phase::Closing | Phase::Finished { .. } => {}
+            Phase::Waiting
+            | Phase::Connecting
+            | Phase::Closing
+            | Phase::Finished { .. }
+            | Phase::GivenUp { .. } => {}
         }
         if std::mem::take(&mut self.receiver_ready) {
             match self.receiver {
@@ -232,22 +242,45 @@ impl Stream {
 
     fn write(&mut self, now: i64, sender_ready: bool) -> Result<()> {
         let sender = self.sender.as_fd();
-        let all = if self.writer.next.is_some_and(|at| now >= at) {
-            self.writer.due(now, sender)?
+        let wrote = if self.writer.next.is_some_and(|at| now >= at) {
+            self.writer.due(now, sender)
+        } else if sender_ready {
+            self.writer.write(sender)
         } else {
-            sender_ready && self.writer.write(sender)?
+            Ok(false)
         };
-        if all || now >= self.stop {
-            self.close()?;
+        match wrote {
+            Ok(all) if all || now >= self.stop => self.close(now),
+            Ok(_) => Ok(()),
+            Err(error) => self.gives_up(now, error),
         }
+    }
+
+    /// Ends the stream if an error says that its connection is gone.
+    ///
+    /// # Errors
+    /// Another error.
+    fn gives_up(&mut self, now: i64, error: Error) -> Result<()> {
+        let gone =
+            [libc::ETIMEDOUT, libc::EHOSTUNREACH, libc::ECONNRESET, libc::EPIPE, libc::ENOTCONN];
+        if !error.raw_os_error().is_some_and(|number| gone.contains(&number)) {
+            return Err(error);
+        }
+        self.writer.next = None;
+        self.phase = Phase::GivenUp { at: now };
         Ok(())
     }
 
-    fn connected(&mut self, now: i64, notes: &mut dyn Notes) -> Result<()> {
+    /// Error that the socket holds; 0 without one (`SO_ERROR`).
+    fn pending_error(&self) -> Result<i32> {
         let mut pending = [0; 4];
         sys::get_option(self.sender.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut pending)?;
-        if i32::from_ne_bytes(pending) != 0 {
-            self.phase = Phase::Finished { at: now }; // Given up: nobody answers.
+        Ok(i32::from_ne_bytes(pending))
+    }
+
+    fn connected(&mut self, now: i64, notes: &mut dyn Notes) -> Result<()> {
+        if self.pending_error()? != 0 {
+            self.phase = Phase::GivenUp { at: now }; // Nobody answers.
             return Ok(());
         }
         if TcpInfo::of(self.sender.as_fd())?.state() != ESTABLISHED {
@@ -257,21 +290,25 @@ impl Stream {
         notes.connected(self)?;
         self.phase = Phase::Writing;
         if self.writer.begin(now, self.sender.as_fd())? {
-            self.close()?;
+            self.close(now)?;
         }
         Ok(())
     }
 
-    fn close(&mut self) -> Result<()> {
+    fn close(&mut self, now: i64) -> Result<()> {
         self.writer.next = None;
         self.phase = Phase::Closing;
-        sys::shutdown_write(self.sender.as_fd())
+        sys::shutdown_write(self.sender.as_fd()).or_else(|error| self.gives_up(now, error))
     }
 
     fn closed(&mut self, now: i64, notes: &mut dyn Notes) -> Result<()> {
-        if notes.closed(self)? {
-            self.phase = Phase::Finished { at: now };
+        if !notes.closed(self)? {
+            return Ok(());
         }
+        self.phase = match self.pending_error()? {
+            0 => Phase::Finished { at: now },
+            _ => Phase::GivenUp { at: now },
+        };
         Ok(())
     }
 

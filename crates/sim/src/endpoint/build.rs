@@ -30,6 +30,11 @@ impl Setup<'_> {
         offered(self.scenario, self.nodes, flow).map(|options| SynOptions::of(&options))
     }
 
+    /// MTU of source and destination of a flow, bytes.
+    pub(super) fn mtus(&self, flow: &Flow) -> [u32; 2] {
+        offered(self.scenario, self.nodes, flow).map(|options| options.mtu_bytes)
+    }
+
     pub(super) fn rng(&self, flow: &Flow, purpose: &str) -> Rng {
         Rng::named(self.seed, &format!("flow/{}/{purpose}", flow.name))
     }

@@ -41,12 +41,14 @@ impl Connection {
         let [server, client] = setup.options(flow);
         let rng = setup.rng(flow, "requests");
         let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
-        let mut sender = Sender::new(tcp.congestion_control, &client, writer, tcp.fq, rng);
+        let fq = setup.nodes.is_paced(&flow.to);
+        let mut sender = Sender::new(tcp.congestion_control, &client, writer, fq, rng);
         let below_tcp = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
         sender.host_queue.set_below_tcp(below_tcp);
         sender.offers = setup.offers(flow)[1];
         let answers = TcpEnds::new(setup, number, flow, tcp);
-        let receiver = Receiver::new(&server, ALL_AT_ONCE, tcp.congestion_control);
+        let mut receiver = Receiver::new(&server, ALL_AT_ONCE, tcp.congestion_control);
+        receiver.advertise(setup.mtus(flow)[0]);
         Some(Self { answers, sender, receiver, connected: false })
     }
 

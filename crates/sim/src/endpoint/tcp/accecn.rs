@@ -301,9 +301,10 @@ struct Acked {
 }
 
 impl Sender {
-    /// MSS without the option (`mss_cache`).
+    /// MSS without the options of single segments (`mss_cache`): that of Accurate ECN, and that of a
+    /// subflow with its mapping.
     pub(super) fn mss_cache(&self) -> u32 {
-        self.mss + if self.ecn.shortened { ACCURATE_ECN_BYTES } else { 0 }
+        self.mss + self.mapping_bytes() + if self.ecn.shortened { ACCURATE_ECN_BYTES } else { 0 }
     }
 
     /// Adds the option to each segment from now on, or to those that need it (`tcp_ecn_option: 1`).
@@ -359,7 +360,11 @@ impl Sender {
     }
 
     fn shorten(&mut self, shortened: bool) {
-        self.mss = self.mss_cache() - if shortened { ACCURATE_ECN_BYTES } else { 0 };
+        match (self.ecn.shortened, shortened) {
+            (false, true) => self.mss -= ACCURATE_ECN_BYTES,
+            (true, false) => self.mss += ACCURATE_ECN_BYTES,
+            _ => {}
+        }
         self.ecn.shortened = shortened;
     }
 

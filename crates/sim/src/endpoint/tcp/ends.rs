@@ -90,11 +90,13 @@ impl TcpEnds {
         let [sending, receiving] = setup.options(flow);
         let rng = setup.rng(flow, "cc");
         let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
-        let mut sender = Sender::new(tcp.congestion_control, &sending, writer, tcp.fq, rng);
+        let fq = setup.nodes.is_paced(&flow.from);
+        let mut sender = Sender::new(tcp.congestion_control, &sending, writer, fq, rng);
         let below_tcp = sending.queue_at_interface && setup.nodes.is_serial(&flow.from);
         sender.host_queue.set_below_tcp(below_tcp);
         sender.offers = setup.offers(flow)[0];
-        let receiver = Receiver::new(&receiving, tcp.sink, tcp.congestion_control);
+        let mut receiver = Receiver::new(&receiving, tcp.sink, tcp.congestion_control);
+        receiver.advertise(setup.mtus(flow)[1]);
         Self { flow: number, sender, receiver, windows: WindowSums::default() }
     }
 

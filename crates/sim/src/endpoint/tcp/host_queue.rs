@@ -3,8 +3,22 @@
 use dumbbell_model::Time;
 use std::collections::VecDeque;
 
+/// Wake-up of a TCP that small queues stopped, or that waits for its application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Wake {
+    /// TCP does not wait.
+    #[default]
+    Never,
+    /// When a segment leaves. No departure time is known yet.
+    Throttled,
+    /// When the first segment leaves.
+    Departure(Time),
+    /// When an application writes, or at an ACK before.
+    Application(Time),
+}
+
 /// Segments between TCP and the wire, counted by their memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct HostQueue {
     /// True if segments in the queue of the host's own serial link count.
     below_tcp: bool,
@@ -12,34 +26,11 @@ pub(crate) struct HostQueue {
     waiting: VecDeque<(Time, u64)>,
     /// Memory of all segments, including those without a known departure time.
     bytes: u64,
-    /// Time at which TCP is woken; [`Time::NEVER`] if it does not wait.
-    wakes: Time,
-    /// True if that is the time at which an application writes.
-    deferred: bool,
-    /// True if small queues stopped TCP and no departure time is known yet.
-    throttled: bool,
+    wake: Wake,
     /// Memory of skbs between TCP and the next node, and the time at which TCP sent them.
     passing: (Time, u64),
     /// True while the application writes: after each of its skbs the kernel empties its backlog.
     in_process: bool,
-}
-
-impl Default for HostQueue {
-    fn default() -> Self {
-        let (waiting, wakes) = (VecDeque::new(), Time::NEVER);
-        let passing = (Time::ZERO, 0);
-        let (deferred, throttled, in_process) = (false, false, false);
-        Self {
-            below_tcp: false,
-            waiting,
-            bytes: 0,
-            wakes,
-            deferred,
-            throttled,
-            passing,
-            in_process,
-        }
-    }
 }
 
 impl HostQueue {
@@ -101,9 +92,8 @@ impl HostQueue {
             return;
         };
         self.waiting.push_back((leaves, bytes));
-        if self.throttled {
-            self.throttled = false;
-            self.wakes = leaves;
+        if self.wake == Wake::Throttled {
+            self.wake = Wake::Departure(leaves);
         }
     }
 
@@ -123,40 +113,42 @@ impl HostQueue {
 
     /// Stops TCP until the first segment leaves.
     pub(super) fn throttle(&mut self, now: Time) {
-        self.deferred = false;
-        if self.passing_bytes(now) > 0 {
-            self.wakes = now;
-            return;
-        }
-        self.wakes = self.waiting.front().map_or(Time::NEVER, |(leaves, _)| *leaves);
-        self.throttled = self.wakes == Time::NEVER;
+        self.wake = match self.waiting.front() {
+            _ if self.passing_bytes(now) > 0 => Wake::Departure(now),
+            Some((leaves, _)) => Wake::Departure(*leaves),
+            None => Wake::Throttled,
+        };
     }
 
     /// Lets TCP be woken by an application that writes at a later time, or by a segment before.
     pub(super) fn defer(&mut self, at: Time) {
-        (self.wakes, self.deferred) = (at, true);
+        self.wake = Wake::Application(at);
     }
 
     /// Returns true once if TCP waits for an application.
     #[inline(always)]
     pub(super) fn take_deferred(&mut self) -> bool {
-        if self.deferred {
-            (self.wakes, self.deferred) = (Time::NEVER, false);
-            return true;
+        let deferred = matches!(self.wake, Wake::Application(_));
+        if deferred {
+            self.wake = Wake::Never;
         }
-        false
+        deferred
     }
 
-    /// Time at which TCP is woken.
+    /// Time at which TCP is woken; [`Time::NEVER`] if it does not wait, or the time is not known yet.
+    #[inline(always)]
     pub(super) fn wakes(&self) -> Time {
-        self.wakes
+        match self.wake {
+            Wake::Departure(at) | Wake::Application(at) => at,
+            Wake::Never | Wake::Throttled => Time::NEVER,
+        }
     }
 
     /// Returns true once when TCP is to be woken.
     pub(super) fn take_due(&mut self, now: Time) -> bool {
-        let due = self.wakes <= now;
+        let due = self.wakes() <= now;
         if due {
-            (self.wakes, self.deferred) = (Time::NEVER, false);
+            self.wake = Wake::Never;
             self.passing.1 = 0;
         }
         due

@@ -207,6 +207,12 @@ impl Receiver {
         }
     }
 
+    /// Announces the MSS of the host's own device (`tp->advmss`). The peer's may be smaller.
+    pub(crate) fn advertise(&mut self, mtu_bytes: u32) {
+        let smaller = u64::from(self.options.mtu_bytes);
+        self.advmss = self.advmss + u64::from(mtu_bytes) - smaller;
+    }
+
     /// Sets the current time.
     pub(crate) fn set_now(&mut self, now: Time) {
         self.now = now;

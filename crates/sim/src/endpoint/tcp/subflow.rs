@@ -116,6 +116,15 @@ pub(crate) struct ReceivingSubflow {
 }
 
 impl Sender {
+    /// Bytes of the option with a mapping that each segment of a subflow has.
+    #[inline(always)]
+    pub(super) fn mapping_bytes(&self) -> u32 {
+        match &self.subflow {
+            Some(subflow) if !subflow.fell_back => MAPPING_BYTES,
+            _ => 0,
+        }
+    }
+
     /// Makes the sender a subflow; `plain` is true on a host without Multipath TCP.
     pub(crate) fn make_subflow(&mut self, role: Role, plain: bool) {
         self.mss -= if plain { 0 } else { MAPPING_BYTES };
