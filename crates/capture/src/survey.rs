@@ -123,7 +123,7 @@ pub struct Survey {
     pub truncated: u64,
     /// Frames without a readable IP packet.
     pub other: u64,
-    /// Those frames by reason.
+    /// Frames without a readable IP packet, by reason.
     pub skipped: Tallies<Skipped>,
     /// Frames by link type.
     pub links: Tallies<LinkType>,

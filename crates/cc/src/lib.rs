@@ -127,7 +127,8 @@ pub struct Conn {
     pub delivered: u64,
     /// Time of the most recent delivery, microseconds (`delivered_mstamp`).
     pub delivered_us: u64,
-    /// Packets of which ACKs told a congestion mark (`delivered_ce`).
+    /// Packets that the peer reported as marked (`delivered_ce`). Classic ECN: packets delivered by ACKs
+    /// with ECE.
     pub delivered_ce: u64,
     /// True if both ends negotiated ECN (`TCP_ECN_OK`).
     pub ecn: bool,
@@ -201,7 +202,7 @@ pub struct RateSample {
     pub tx_in_flight: u32,
     /// Packets marked lost since then.
     pub lost: i64,
-    /// Packets of which this ACK told a congestion mark.
+    /// Packets that this ACK reported as marked, counted as in [`Conn::delivered_ce`].
     pub marked: u32,
     /// True if the ACK acknowledges the retransmission of a tail loss probe.
     pub acks_tlp_retransmission: bool,

@@ -110,7 +110,7 @@ pub struct Network {
     delays_ns: Vec<u64>,
     /// Pipes that leave each node, ascending.
     leaving: Vec<Vec<usize>>,
-    /// Those of them that lead to a forwarding node.
+    /// Pipes from each node to a forwarding node, ascending.
     onward: Vec<Vec<usize>>,
     /// Numbers of the forwarding nodes; [`NONE`]: a host.
     forwarder: Vec<u32>,

@@ -404,8 +404,8 @@ impl TcpOptions {
     }
 }
 
-/// Profile of a host without one, in a file and in a scenario: that of the default kernel, which agrees in all that
-/// `tests/linux` compares (`docs/profiles.md`).
+/// Profile of a host without one, in a file and in a scenario: that of the default kernel, which
+/// agrees in all that `tests/linux` compares (`docs/profiles.md`).
 pub const DEFAULT_PROFILE: &str = "linux-6.12";
 
 /// Name and JSON of every profile; `docs/profiles.md` has the source of each value of linux-2.6.26.

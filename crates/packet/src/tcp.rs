@@ -152,8 +152,8 @@ impl Entries {
         Self(self.0 & !Self::ACCURATE_ECN)
     }
 
-    /// The same entries, with or without the Multipath TCP option. It takes the place of a fourth
-    /// block.
+    /// Returns the entries with or without the Multipath TCP option, which takes the place of a fourth
+    /// block: three blocks remain at most.
     pub(crate) fn with_multipath(self, multipath: bool) -> Self {
         Self(self.three_blocks() | if multipath { Self::MULTIPATH } else { 0 })
     }

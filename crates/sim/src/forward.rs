@@ -1,5 +1,4 @@
-//! The way of a packet: from its host through the pipes to its destination, with what is recorded of
-//! it.
+//! Path of a packet: from its host through the pipes to its destination, with what is recorded of it.
 
 use crate::arena::Handle;
 use crate::endpoint::{Arrival, Created, Endpoint, Timer};

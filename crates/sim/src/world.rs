@@ -1,4 +1,5 @@
-//! The running simulation: dispatches events to pipes and endpoints. `forward` has the way of a packet.
+//! The running simulation: dispatches events to pipes and endpoints. `forward` moves packets along
+//! their paths.
 
 use crate::arena::{Arena, Handle};
 use crate::arrive::Arriving;
@@ -169,7 +170,7 @@ impl World<'_> {
         (self.flow_base + flow as usize * FLOW_TIMERS + kind) as Source
     }
 
-    /// An endpoint, and all that it may act on.
+    /// Returns an endpoint, and the parts of the world that it may change.
     fn io(&mut self, endpoint: usize) -> (&mut Ends, Io<'_>) {
         // Endpoints of flows that arrive have no timer of their own.
         let (flow_base, own) = (self.flow_base, (self.own_base + endpoint) as Source);

@@ -126,7 +126,7 @@ impl Bbr3 {
     }
 }
 
-/// How the model was updated at an ACK.
+/// Work that remains at an ACK after the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FastPath {
     /// Nothing is to be done.

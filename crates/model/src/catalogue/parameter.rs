@@ -137,7 +137,7 @@ pub struct Parameter {
 
 /// Maximum of a discipline's times. Some of them are compared modulo 2^32 ticks.
 const TIME_MAX_NS: u64 = 60_000_000_000;
-/// As sch_fq_codel.c and sch_sfq.c.
+/// Minimum quantum (sch_fq_codel.c, sch_sfq.c).
 const QUANTUM_MIN_BYTES: u64 = 256;
 const QUANTUM_MAX_BYTES: u64 = 1 << 20;
 /// Maximum of parameters without an upper bound.

@@ -194,7 +194,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// What a flow sends, and whether nothing on its path limits it.
+    /// Returns the expected load of a flow, and true if nothing on its path limits it.
     fn load(&self, number: usize, flow: &Flow, arriving_bytes: Option<f64>) -> (Load, bool) {
         let [out, back] = self.paths[number].clone();
         let end = flow.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
@@ -210,7 +210,8 @@ impl<'a> Network<'a> {
         (Load { packets, frame_bytes, out, back, answers, stretch: [flow.start, end] }, boundless)
     }
 
-    /// What a flow of TCP sends as its path and its windows let it, and whether nothing limits it.
+    /// Returns what a TCP flow sends within the limits of its path and its windows, and true if nothing
+    /// limits it.
     fn elastic(
         &self,
         flow: &Flow,

@@ -69,7 +69,7 @@ impl Paths {
         self.complete
     }
 
-    /// Removes the flows from number `first` on; their entries.
+    /// Removes and returns the entries from flow `first` on.
     pub(crate) fn split_off(&mut self, first: usize) -> Vec<[u32; 2]> {
         self.first.split_off(first)
     }

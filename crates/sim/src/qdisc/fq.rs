@@ -22,7 +22,7 @@ const LONE_MAX: usize = 8;
 struct Flow {
     queue: Line,
     share: Share,
-    /// When it was last empty; `None`: it is new, and its first turn has the initial quantum
+    /// Time at which it was last empty; `None`: it is new, and its first turn has the initial quantum
     /// (`fq_classify` sets the age of a new flow to now).
     emptied: Option<Time>,
     /// Band of its last packet.

@@ -30,8 +30,8 @@ trait Discipline {
         verdicts: &mut Verdicts,
     );
 
-    /// Takes an arriving packet, with what it holds and whose it is in sight. For disciplines that look
-    /// beyond the handle, and for those with classes, which pass the sight on.
+    /// Takes an arriving packet, with access to its content and its hosts ([`Sight`]). For disciplines
+    /// that look beyond the handle, and for those with classes, which pass the sight on.
     fn enqueue_seen(
         &mut self,
         now: Time,
@@ -157,7 +157,7 @@ impl Verdicts {
         self.dropped.push((queued.packet, DropReason::Aqm));
     }
 
-    /// Drops an ACK because a later packet tells all that it tells.
+    /// Drops an ACK because a later packet acknowledges at least as much.
     fn filtered(&mut self, queued: &Queued) {
         self.dropped.push((queued.packet, DropReason::Filtered));
     }

@@ -107,8 +107,8 @@ impl Sender {
         ack.entries.blocks() == 0 && u64::from(ack.window_bytes) == self.snd_wnd && same_ecn
     }
 
-    /// Rejects a pure ACK whose timestamp is older than the last one, with a rate-limited ACK (PAWS, RFC 7323
-    /// §5; `tcp_paws_discard`). A duplicate ACK within 1.2 RTOs passes if its window is not
+    /// Rejects a pure ACK whose timestamp is older than the last one, with a rate-limited ACK (PAWS,
+    /// RFC 7323 §5; `tcp_paws_discard`). A duplicate ACK within 1.2 RTOs passes if its window is not
     /// larger (`tcp_disordered_ack`, `tcp_tsval_replay`). So the SACK blocks of reordered ACKs are lost.
     pub(super) fn paws_rejects(&mut self, ack: &Segment) -> bool {
         let age_ms = self.ts_recent_ms.wrapping_sub(ack.tsval_ms) as i32;
@@ -342,7 +342,7 @@ impl Sender {
         if self.cc.controls_rate() {
             let conn = self.conn();
             self.cc.cong_control(&conn, &mut self.window, &building.sample);
-            self.take_wishes();
+            self.apply_requests();
             return;
         }
         if self.in_cwnd_reduction() && self.options.rate_halving {

@@ -60,7 +60,8 @@ pub(crate) struct SenderEcn {
     pub(super) mode: Mode,
     /// True if the next new segment must signal the reduced window with CWR (TCP_ECN_QUEUE_CWR).
     queue_cwr: bool,
-    /// Packets of which the peer said that they were marked; classic: those whose ACKs echoed a mark.
+    /// Packets that the peer reported as marked (`delivered_ce`). Classic ECN: packets delivered by ACKs
+    /// with ECE.
     pub(crate) delivered_ce: u64,
     /// ECN field of the segment being processed.
     pub(super) field: u8,

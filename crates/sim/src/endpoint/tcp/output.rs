@@ -1,5 +1,5 @@
-//! Output of new data (Linux's tcp_output.c): windows, pacing, small queues, Nagle with Minshall's rule
-//! (RFC 1122 §4.2.3.4).
+//! Output of new data (Linux's tcp_output.c): windows, pacing, small queues, Nagle with Minshall's
+//! rule (RFC 1122 §4.2.3.4).
 
 use super::rtx_queue::{SegmentId, Sent};
 use super::sender::Sender;

@@ -5,7 +5,8 @@ use dumbbell_model::{Span, Time};
 use dumbbell_packet::Segment;
 use std::collections::VecDeque;
 
-/// Slack of fq's timer (`timer_slack` of `fq_init`): the timer ends that long after the departure time.
+/// Slack of fq's timer (`timer_slack` of `fq_init`): the timer ends that long after the departure
+/// time.
 const FQ_SLACK: Span = Span::from_us(10);
 
 /// Pacing state of a sender.
@@ -97,8 +98,8 @@ impl Pacer {
         self.fq_queue.back_mut().map(|(_, segment)| segment)
     }
 
-    /// Next segment whose departure time has come. fq gives it when its timer ends or when a segment is put into it
-    /// (`fq_check_throttled`).
+    /// Next segment whose departure time has come. fq gives it when its timer ends or when a segment is
+    /// put into it (`fq_check_throttled`).
     pub(super) fn release(&mut self, now: Time) -> Option<Segment> {
         self.fq_queue.front().filter(|(departs, _)| *departs <= now)?;
         self.fq_queue.pop_front().map(|(_, segment)| segment)

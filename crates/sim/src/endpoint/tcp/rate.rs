@@ -43,7 +43,7 @@ pub(crate) fn sent_after(t1: u64, t2: u64, seq1: u64, seq2: u64) -> bool {
 }
 
 impl Sender {
-    /// Stores the delivery state in a sent segment (`tcp_rate_skb_sent`). `in_flight`: with its skb.
+    /// Stores the delivery state in a sent segment (`tcp_rate_skb_sent`). `in_flight` includes its skb.
     pub(crate) fn rate_segment_sent(&mut self, segment: &mut Sent, in_flight: u32) {
         if self.scoreboard.packets_out == 0 {
             self.rate.first_tx_us = segment.sent_us();

@@ -75,7 +75,8 @@ pub(super) struct Reader {
     pub(super) event: Time,
     /// First time at which it may read.
     first: Time,
-    /// Longest payload of one segment within that which is processed; beyond all while it is one.
+    /// Longest payload of the joined segments being processed (`gso_size`); `u32::MAX` outside the
+    /// backlog.
     pub(super) unit_bytes: u32,
     backlog: VecDeque<Waiting>,
     /// Memory of the backlog, until all of it is processed (`sk_backlog.len`).
@@ -156,8 +157,8 @@ impl Receiver {
         most >= 2 * self.receive_window()
     }
 
-    /// Time at which a read of all data from `since` on is over. Kernels with `tcp_rcvbuf_grow` read the clock for an ACK
-    /// alone ([`Self::read_clock_for_ack`]).
+    /// Time at which a read of all data from `since` on is over. Kernels with `tcp_rcvbuf_grow` read the
+    /// clock for an ACK alone ([`Self::read_clock_for_ack`]).
     fn read_end(&self, since: Time) -> Time {
         let readings = if self.options.rcvbuf_grow {
             u64::from(self.read_may_acknowledge())

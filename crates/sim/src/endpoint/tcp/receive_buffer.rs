@@ -134,7 +134,7 @@ impl ReceivedSkb {
 pub(crate) struct ReceiveQueue {
     /// The last skb, mostly the only one.
     last: Option<ReceivedSkb>,
-    /// Those before it.
+    /// Skbs before the last, oldest first.
     earlier: VecDeque<ReceivedSkb>,
     memory_bytes: u64,
 }

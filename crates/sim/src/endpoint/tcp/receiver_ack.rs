@@ -167,7 +167,7 @@ impl Receiver {
         }
     }
 
-    /// Returns true if a header has none of these.
+    /// Returns true if a header needs no option but timestamps.
     #[inline(always)]
     fn has_plain_header(&self) -> bool {
         self.subflow.is_none() && self.sack_count == 0 && self.dsack.is_none() && !self.ecn.option

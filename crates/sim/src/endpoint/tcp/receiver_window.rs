@@ -8,7 +8,7 @@ use dumbbell_model::{DelayedAck, Span};
 
 /// Share of memory that counts as window until it is measured, in 256ths.
 pub(crate) const DEFAULT_SCALING_RATIO: u64 = 128;
-/// 256ths.
+/// Binary logarithm of 256 (`TCP_RMEM_TO_WIN_SCALE`): scaling ratios are in 256ths.
 pub(crate) const RATIO_SHIFT: u32 = 8;
 
 /// RTT below which the buffer grows less (`tcp_rcvbuf_low_rtt`).

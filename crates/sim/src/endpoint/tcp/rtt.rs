@@ -22,7 +22,7 @@ pub(crate) struct RttState {
     rto_min_us: u32,
     /// RTO before back-off, microseconds.
     pub(crate) rto_us: u64,
-    /// The same in ticks.
+    /// RTO before back-off, ticks.
     rto: u64,
     /// Maximum RTO, ticks.
     rto_max: u64,

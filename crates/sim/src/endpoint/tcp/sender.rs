@@ -95,7 +95,7 @@ pub(crate) struct Sender {
     draws: bool,
     pub(crate) phase: Phase,
     pub(crate) now: Time,
-    /// The same in microseconds and milliseconds.
+    /// Current time, microseconds and milliseconds.
     now_us: u64,
     now_ms: u64,
     jiffy: Jiffy,
@@ -480,14 +480,14 @@ impl Sender {
     pub(crate) fn set_state(&mut self, state: CaState) {
         let conn = self.conn();
         self.cc.set_state(&conn, &mut self.window, state);
-        self.take_wishes();
+        self.apply_requests();
         self.congestion.state = state;
     }
 
     pub(crate) fn cwnd_event(&mut self, event: CaEvent) {
         let conn = self.conn();
         self.cc.cwnd_event(&conn, &mut self.window, event);
-        self.take_wishes();
+        self.apply_requests();
     }
 
     pub(crate) fn cc_ssthresh(&mut self) -> u32 {
@@ -500,9 +500,8 @@ impl Sender {
         40 + if self.options.tcp_timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
-    /// Applies what the algorithm asks for: BBR's mark of application-limited samples while it probes the
-    /// RTT, and the packets of Prague.
-    pub(crate) fn take_wishes(&mut self) {
+    /// Applies the algorithm's requests: `app_limited` (BBR in PROBE_RTT) and `mtu` (Prague).
+    pub(crate) fn apply_requests(&mut self) {
         if let Some(mtu) = self.window.mtu.take() {
             let option = self.mss_cache() - self.mss;
             self.mss = mtu - self.header_bytes() - option;
@@ -538,7 +537,7 @@ impl Sender {
         }
     }
 
-    /// Returns true if a header has neither.
+    /// Returns true if a header needs no option but timestamps.
     #[inline(always)]
     pub(super) fn has_plain_header(&self) -> bool {
         self.carried.entries.is_empty() && self.subflow.is_none() && !self.ecn.skb_option
@@ -552,7 +551,7 @@ impl Sender {
         self.sent_since = SentSince::default();
     }
 
-    /// Kinds of segments sent since then.
+    /// Kinds of segments sent since the last [`Self::carry`].
     pub(super) fn sent(&self) -> SentSince {
         self.sent_since
     }

@@ -154,7 +154,7 @@ impl Sender {
         self.phase == Phase::Established && !self.fin && joined
     }
 
-    /// Nothing is written that is not acknowledged (`tcp_rtx_and_write_queues_empty`).
+    /// Returns true if all written data is acknowledged (`tcp_rtx_and_write_queues_empty`).
     pub(crate) fn is_idle(&self) -> bool {
         self.snd_una >= self.write_seq
     }
@@ -461,8 +461,7 @@ impl Receiver {
         self.ack.scheduled && (overdue || (emptied && self.ack.pushed > 0))
     }
 
-    /// Receiver's RTT times 8, microseconds, once per window: of the bound by a window, which
-    /// is measured beside that by timestamps (`prev_rtt_seq`).
+    /// Returns the receiver's RTT times 8, microseconds, once per receive window (`prev_rtt_seq`).
     pub(crate) fn new_rtt_us8(&mut self) -> Option<u64> {
         let subflow = self.subflow.as_mut()?;
         if self.rcv_rtt_us8 == 0 || subflow.rtt_seq == self.rcv_rtt_seq {

@@ -1,5 +1,5 @@
-//! Undo of spurious recoveries (Linux's `tcp_try_undo_*`): by DSACK (RFC 3708) and by timestamps (Eifel,
-//! RFC 3522, RFC 4015).
+//! Undo of spurious recoveries (Linux's `tcp_try_undo_*`): by DSACK (RFC 3708) and by timestamps
+//! (Eifel, RFC 3522, RFC 4015).
 
 use super::sender::Sender;
 use dumbbell_cc::CaState;

@@ -101,8 +101,9 @@ impl Default for Timer {
 }
 
 impl Timer {
-    /// Sets the timer in tick `clock` (`mod_timer`). Set to the same tick, it stays in its bucket, even if that is
-    /// coarse for a time that is now near. Set to the same bucket, it keeps its insertion order.
+    /// Sets the timer in tick `clock` (`mod_timer`). Set to the same tick, it stays in its bucket, even
+    /// if that is coarse for a time that is now near. Set to the same bucket, it keeps its insertion
+    /// order.
     pub(crate) fn set(&mut self, tick: Tick, clock: u64, expires: u64) {
         if self.expires != expires || !self.is_set() {
             let (fires, level) = tick.fires_at(clock, expires);

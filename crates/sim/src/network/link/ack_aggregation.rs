@@ -13,7 +13,7 @@ pub(crate) struct AckAggregation {
 }
 
 impl AckAggregation {
-    /// When the batch leaves.
+    /// Time at which the batch enters the queue; `None` if no ACK is held.
     pub(super) fn due(&self) -> Option<Time> {
         self.until
     }

@@ -9,12 +9,13 @@ use dumbbell_model::rng::Rng;
 use dumbbell_model::{Span, Time};
 use std::collections::VecDeque;
 
-/// A packet that waits for the shaper, or (serial wire) whose sending starts at `start`.
+/// A packet that waits for the shaper, or for a serial wire ([`super::serial`]).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub(super) packet: Handle,
     pub(super) arrived: Time,
-    /// Eligible for the shaper (netem's delay is over); start of sending on a serial wire.
+    /// Time from which it is eligible for the shaper (end of netem's delay); on a serial wire, start of
+    /// its sending.
     pub(super) start: Time,
 }
 
@@ -155,7 +156,8 @@ impl Buffer {
         Some(head)
     }
 
-    /// When the head may leave, and the head itself if it is known by then.
+    /// Time from which the head is eligible, and the head if the discipline has chosen it. `None` if
+    /// nothing waits.
     #[inline(always)]
     pub(super) fn head(&mut self, now: Time) -> Option<(Time, Option<Handle>)> {
         let Kind::Discipline(discipline) = &mut self.kind else {

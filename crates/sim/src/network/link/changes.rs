@@ -17,7 +17,7 @@ impl Changes {
         Properties::of(self)
     }
 
-    /// When the next is due.
+    /// Time of the next change.
     pub(super) fn due(&self) -> Option<Time> {
         self.0.front().map(|change| Time::ZERO + change.at)
     }

@@ -10,7 +10,7 @@ pub(crate) enum DropReason {
     Corrupted,
     /// By the queue discipline, to tell of congestion.
     Aqm,
-    /// An ACK, by the queue discipline: a later packet tells all that it tells.
+    /// An ACK, by the queue discipline: a later packet acknowledges at least as much.
     Filtered,
 }
 

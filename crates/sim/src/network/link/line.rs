@@ -11,7 +11,7 @@ use prefetch_index::prefetch_index;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnLine {
     pub(super) arrival: Time,
-    /// When it left the queue.
+    /// Time at which it left the queue.
     pub(super) start: Time,
     pub(super) packet: Handle,
 }

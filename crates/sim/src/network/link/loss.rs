@@ -20,7 +20,7 @@ pub(crate) enum Loss {
         loss_good: f64,
         loss_bad: f64,
     },
-    /// Sorted numbers of data packets still to drop, and data packets seen, by flow.
+    /// Flow and number of each data packet to drop; number of data packets seen, by flow.
     Scripted {
         drops: Vec<(u32, u64)>,
         seen: Vec<u64>,

@@ -89,7 +89,8 @@ pub(crate) struct EndTaps {
 pub(crate) struct Pipe {
     line: VecDeque<OnLine>,
     pub(crate) delay: Span,
-    /// How long arrivals at the far end may wait until they are handed on.
+    /// Longest time for which an arrival at the far end may wait until it is handed on; zero without
+    /// lookahead.
     pub(crate) lookahead: Span,
     /// Index of the node at the far end.
     pub(crate) to: u32,
@@ -111,8 +112,8 @@ pub(crate) struct Pipe {
     pub(crate) stats: PipeStats,
 
     wire: Option<Serial>,
-    /// When packets that followed each other without a gap on a serial wire began to be sent: the
-    /// first is that of the head of the line, or over.
+    /// Start times of trains: packets sent without a gap on a serial wire. The first is the start of the
+    /// train of the line's head, or of an earlier train.
     trains: VecDeque<Time>,
 
     pub(crate) taps: Option<Box<EndTaps>>,
@@ -341,7 +342,7 @@ impl Pipe {
         dropped
     }
 
-    /// When the head of the queue may leave; `None`: nothing waits, or no event is needed.
+    /// Earliest departure of the queue's head; `None` if nothing waits.
     pub(crate) fn queue_event(&mut self, now: Time) -> Option<Time> {
         let row = self.row.as_mut()?;
         let (start, packet) = row.buffer.head(now)?;
@@ -350,7 +351,7 @@ impl Pipe {
         row.shaper.leaves_at(now, start, wire_bytes)
     }
 
-    /// Takes the head out of the queue if it may leave now. Otherwise returns the same as
+    /// Takes the head out of the queue if it may leave now. Otherwise returns the time of
     /// [`Self::queue_event`].
     pub(crate) fn release(&mut self, now: Time) -> Result<Release, Option<Time>> {
         let row = self.row.as_mut().ok_or(None)?;
@@ -367,7 +368,7 @@ impl Pipe {
         Ok(Release::OnLine)
     }
 
-    /// Returns true if what leaves at a time is behind all that arrives at that instant.
+    /// Returns true if a departure at `at` follows all arrivals of that instant.
     ///
     /// Below a delay what may leave at once waits for the rest of its burst. A wire's bucket holds one
     /// frame, so each wake-up of the kernel's timer that is late makes all frames behind it later,
@@ -417,7 +418,7 @@ impl Pipe {
         self.stats.left_bytes += u64::from(bytes);
     }
 
-    /// When the batch of held ACKs leaves.
+    /// Time at which the batch of held ACKs enters the queue; `None` if none is held.
     pub(crate) fn aggregation_event(&self) -> Option<Time> {
         self.row.as_ref()?.ack_aggregation.due()
     }
@@ -429,7 +430,7 @@ impl Pipe {
         batch.into_iter().map(|packet| (packet, self.admit(now, packet, sight))).collect()
     }
 
-    /// When the next change of values is due.
+    /// Time of the next change of values.
     pub(crate) fn change_event(&self) -> Option<Time> {
         self.row.as_ref()?.changes.due()
     }

@@ -65,7 +65,8 @@ impl Shaper {
         matches!(self, Self::Trace(_) | Self::Slots(_))
     }
 
-    /// When a packet that enters the queue is eligible, without those before it `from`.
+    /// Time from which a packet that enters the queue is eligible: `from`, or with slots the end of its
+    /// serialisation ([`Slots::plan`]).
     #[inline(always)]
     pub(super) fn plan(&mut self, from: Time, wire_bytes: u32) -> Time {
         match self {
@@ -74,7 +75,7 @@ impl Shaper {
         }
     }
 
-    /// When the head of the queue, eligible from `start` on, may leave; `None`: no event is needed.
+    /// Earliest departure of the queue's head, which is eligible from `start` on.
     pub(super) fn leaves_at(&mut self, now: Time, start: Time, wire_bytes: u32) -> Option<Time> {
         match self {
             Self::None => Some(start),

@@ -83,8 +83,8 @@ impl Slots {
         now
     }
 
-    /// When the head of the queue, serialised at `start`, leaves at the earliest. Draws a slot if the
-    /// last one is over by then.
+    /// Earliest departure of the queue's head, serialised at `start`. Draws a slot if the last one is
+    /// over by then.
     pub(super) fn leaves_at(&mut self, now: Time, start: Time, wire_bytes: u32) -> Time {
         let ready = match &mut self.bucket {
             Some(bucket) => bucket.leaves_at(start, wire_bytes),

@@ -17,11 +17,11 @@ pub(crate) struct PipeStats {
     pub(crate) sojourn_max_ps: u64,
 
     pub(crate) queue_max: usize,
-    /// Each since the last sample, where queues are sampled.
+    /// Sojourn times since the last sample, ps; `None` if queues are not sampled.
     pub(crate) recent_ps: Option<Vec<u64>>,
     pub(crate) dropped: [u64; DropReason::ALL.len()],
     pub(crate) marked: u64,
-    /// Those up to the last sample.
+    /// Values of `sojourn_ps` and `sojourn_packets` at the last sample.
     pub(crate) sampled_ps: u128,
     pub(crate) sampled_packets: u64,
 }

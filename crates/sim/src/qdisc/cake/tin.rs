@@ -23,7 +23,7 @@ pub(super) struct Tin {
     isolation: Isolation,
     pub(super) parameters: Parameters,
     pub(super) per_byte: PerByte,
-    /// When its next packet keeps to its threshold, ns.
+    /// Time from which its next packet is within the tin's rate, ns (`time_next_packet`).
     pub(super) next_packet: i64,
     /// Bytes of a flow's turn, for a host without other flows.
     flow_quantum: u64,
