@@ -75,9 +75,6 @@ pub(super) fn route_options(tcp: &TcpOptions) -> String {
     if tcp.initrwnd > 0 {
         extra += &format!(" initrwnd {}", tcp.initrwnd);
     }
-    if tcp.ssthresh > 0 {
-        extra += &format!(" ssthresh {}", tcp.ssthresh);
-    }
     if tcp.delayed_ack == DelayedAck::Never {
         extra += " quickack 1";
     }
@@ -100,6 +97,10 @@ pub(super) fn tcp_sysctls(
         let why = "queues of links lie behind the interface here, where TCP does not feel them";
         return refuse(format!("{field}.queue_at_interface"), why);
     }
+    if tcp.ssthresh > 0 {
+        let why = "Linux has it from an earlier connection alone (`tcp_init_metrics`), not from a route";
+        return refuse(format!("{field}.ssthresh"), why);
+    }
     if tcp.delayed_ack == DelayedAck::EverySecond {
         return refuse(format!("{field}.delayed_ack"), ABSENT);
     }
@@ -120,11 +121,8 @@ pub(super) fn tcp_sysctls(
             _ => {}
         }
     }
-    // Connections do not use metrics cached from earlier ones, but the threshold of the route.
+    // Connections do not use metrics cached from earlier ones.
     sysctls.push(("net/ipv4/tcp_no_metrics_save".to_owned(), "1".to_owned()));
-    if tcp.ssthresh > 0 {
-        sysctls.push(("net/ipv4/tcp_no_ssthresh_metrics_save".to_owned(), "0".to_owned()));
-    }
     // It bounds `tcp_reordering`.
     sysctls.sort_by_key(|(path, _)| path != "net/ipv4/tcp_max_reordering");
     Ok(sysctls)

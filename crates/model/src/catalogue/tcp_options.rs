@@ -92,8 +92,8 @@ pub const ENTRIES: &[Entry] = &[
             "ssthresh",
             "initial slow-start threshold, as cached for the destination, segments; 0: none",
         ),
-        setting: Setting::Route("ssthresh"),
-        since: "2.3.15",
+        setting: Setting::Absent,
+        since: "",
         source: "RFC 5681",
     },
     Entry {
