@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dumbbell.engines.linux import death, registers, trial
 from dumbbell.engines.linux.kernel import Kernel
-from dumbbell.engines.linux.launch import GuestDied
+from dumbbell.engines.linux.launch import GuestDied, memory_folder
 from dumbbell.errors import EngineError
 from tests import kernel
 
@@ -93,3 +96,20 @@ def test_the_first_line_says_why_a_guest_died(console: list[str], first: str) ->
     died = GuestDied(console)
     assert str(died).startswith(first)
     assert died.of_registers == death.is_of_registers(console) == (console is OF_REGISTERS)
+
+
+@pytest.mark.parametrize(
+    ("flags", "megabytes", "used"),
+    [(0, 12_000, True), (os.ST_NOEXEC, 12_000, False), (0, 64, False)],
+    ids=["a computer's", "a container's: noexec", "a container's: 64 MB"],
+)
+def test_memory_of_a_guest_lies_where_it_may_execute_and_has_space(
+    flags: int, megabytes: int, used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = SimpleNamespace(f_flag=flags, f_bavail=megabytes << 8, f_frsize=4096)
+    monkeypatch.setattr(os, "statvfs", lambda _: system)
+    assert memory_folder(tmp_path) == str(tmp_path if used else tempfile.gettempdir())
+
+
+def test_memory_of_a_guest_without_a_shared_folder(tmp_path: Path) -> None:
+    assert memory_folder(tmp_path / "shm") == tempfile.gettempdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -76,6 +77,27 @@ def test_the_container_uses_rust_and_python_as_the_package_asks() -> None:
     assert rust[1] == CARGO["workspace"]["package"]["rust-version"]
     least = PROJECT["requires-python"].removeprefix(">=")
     assert tuple(map(int, python[1].split("."))) >= tuple(map(int, least.split(".")))
+
+
+def test_no_locked_package_needs_a_newer_rust() -> None:
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline",
+               "--filter-platform", "x86_64-unknown-linux-gnu"]  # fmt: skip
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if made.returncode != 0:
+        pytest.skip(f"cargo has not all locked packages here: {made.stderr.strip()}")
+
+    def numbers(version: str) -> tuple[int, ...]:
+        return tuple(map(int, version.split(".")[:2]))
+
+    ours = CARGO["workspace"]["package"]["rust-version"]
+    newer = {
+        f"{one['name']} {one['version']}": one["rust_version"]
+        for one in json.loads(made.stdout)["packages"]
+        if numbers(one["rust_version"] or "0") > numbers(ours)
+    }
+    assert not newer, f"newer than Rust {ours}: {newer}"
+    setup = (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8")
+    assert f"Rust {ours} or newer" in setup and f'"{ours}.0"' in setup
 
 
 @pytest.mark.slow

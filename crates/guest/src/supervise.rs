@@ -38,7 +38,8 @@ pub(crate) fn supervise(words: &[String]) -> Result<ExitStatus> {
     sys::with_fixed_addresses(&mut command);
     let mut child = command.spawn().map_err(|error| {
         let hint = match error.kind() {
-            ErrorKind::PermissionDenied => {
+            // A seccomp profile answers EPERM (Docker) or ENOSYS (Podman).
+            ErrorKind::PermissionDenied | ErrorKind::Unsupported => {
                 " (personality changes refused, as by a container's seccomp profile, or no right to run it)"
             }
             _ => "",

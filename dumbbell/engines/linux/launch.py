@@ -25,6 +25,7 @@ from dumbbell.scenario import read_scenario
 
 #: Part of a run's identity: another amount of memory gives other buffers.
 MEMORY = "512M"
+_MEMORY_BYTES = 512 << 20
 #: The guest's clock begins here (nanoseconds since 1970), so that its random numbers are the same.
 _BEGIN_NS = 1_700_000_000_000_000_000
 #: Masters of packet spraying that the kernel makes at boot; a router needs one per set of paths.
@@ -129,10 +130,22 @@ def boot_command(kernel: Path, version: str) -> list[str]:
     ]
 
 
-def _memory_folder() -> str:
-    """Folder of the guest's memory: it must allow execution, and have space."""
-    shared = Path("/dev/shm")
-    return str(shared) if os.access(shared, os.W_OK | os.X_OK) else tempfile.gettempdir()
+def memory_folder(shared: Path = Path("/dev/shm")) -> str:
+    """Returns the folder of the guest's memory.
+
+    It is `shared` if that is writable, allows execution and has space for one guest. Otherwise it
+    is the folder of temporary files: containers mount `/dev/shm` with `noexec` and 64 MB.
+    """
+    try:
+        system = os.statvfs(shared)
+    except OSError:
+        return tempfile.gettempdir()
+    usable = (
+        os.access(shared, os.W_OK | os.X_OK)
+        and not system.f_flag & os.ST_NOEXEC
+        and system.f_bavail * system.f_frsize >= _MEMORY_BYTES
+    )
+    return str(shared) if usable else tempfile.gettempdir()
 
 
 def _start(
@@ -149,7 +162,7 @@ def _start(
     environment = {
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/",
-        "TMPDIR": _memory_folder(),
+        "TMPDIR": memory_folder(),
         "DUMBBELL_SEED": str(seed),
     }
     with one_processor() as cpu:
