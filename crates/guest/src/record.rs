@@ -134,7 +134,7 @@ impl<'a> Recorder<'a> {
 
     fn pipe(&self, pipe: usize) -> &'a scenario::Pipe {
         let link = &self.scenario.links[pipe / 2];
-        if pipe % 2 == 0 {
+        if pipe.is_multiple_of(2) {
             &link.forward
         } else {
             &link.backward
@@ -142,7 +142,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn pipe_name(&self, pipe: usize) -> String {
-        let direction = if pipe % 2 == 0 { "forward" } else { "backward" };
+        let direction = if pipe.is_multiple_of(2) { "forward" } else { "backward" };
         format!("{}/{direction}", self.scenario.links[pipe / 2].name)
     }
 

@@ -125,7 +125,7 @@ pub(crate) fn dotted(node: usize) -> String {
 
 /// Name of the interface at a pipe's beginning: `l3a`, `l3b`.
 pub(crate) fn device(pipe: usize) -> String {
-    format!("l{}{}", pipe / 2, if pipe % 2 == 0 { 'a' } else { 'b' })
+    format!("l{}{}", pipe / 2, if pipe.is_multiple_of(2) { 'a' } else { 'b' })
 }
 
 /// Link address of that interface.

@@ -98,7 +98,8 @@ pub(super) fn tcp_sysctls(
         return refuse(format!("{field}.queue_at_interface"), why);
     }
     if tcp.ssthresh > 0 {
-        let why = "Linux has it from an earlier connection alone (`tcp_init_metrics`), not from a route";
+        let why =
+            "Linux has it from an earlier connection alone (`tcp_init_metrics`), not from a route";
         return refuse(format!("{field}.ssthresh"), why);
     }
     if tcp.delayed_ack == DelayedAck::EverySecond {
