@@ -586,6 +586,7 @@ class TcpOptions(TypedDict):
     search_rollback: NotRequired[bool]
     saved_cwnd: NotRequired[int]
     saved_rtt_ns: NotRequired[int]
+    rate_limited_increase: NotRequired[bool]
 
 
 class Tcp(TypedDict):
