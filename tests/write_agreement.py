@@ -13,12 +13,12 @@ CONTROLS = ROOT / "docs" / "congestion-controls.md"
 DISCIPLINES = ROOT / "docs" / "disciplines.md"
 #: Block of `docs/congestion-controls.md` → kernel of its measurement.
 KERNELS = {
-    "medians": "6.1.192",
+    "medians": "6.12.117",
     "medians-random": "6.1.192",
     "medians-bbr3": "6.12.117 with a patch",
     "medians-prague": "7.3.4 with a patch",
 }
-#: Disciplines that another kernel than 6.1 has judged, by the beginning of their name.
+#: Disciplines that another kernel than 6.12 has judged, by the beginning of their name.
 LATER = {"dualpi2": "7.3.4"}
 PAGES = (ROOT / "docs" / "agreement.md", ROOT / "README.md")
 
@@ -60,7 +60,7 @@ def controls() -> list[Row]:
 
 def disciplines() -> list[Row]:
     """Queue disciplines."""
-    found = rows(block(DISCIPLINES.read_text(encoding="utf-8"), "medians"), "6.1.192")
+    found = rows(block(DISCIPLINES.read_text(encoding="utf-8"), "medians"), "6.12.117")
     return [
         Row(next((kernel for name, kernel in LATER.items() if row["discipline"].startswith(name)),
                  row.kernel), row.cells)

@@ -37,6 +37,7 @@ FEW_DROPS = 20
 #: Letters of the page's causes by discipline and rate.
 CAUSES = {
     ("bfifo", "2 Mbit/s"): "A",
+    ("pie", "2 Mbit/s"): "B",
 }
 
 
