@@ -14,7 +14,7 @@ DISCIPLINES = ROOT / "docs" / "disciplines.md"
 #: Block of `docs/congestion-controls.md` → kernel of its measurement.
 KERNELS = {
     "medians": "6.12.117",
-    "medians-random": "6.1.192",
+    "medians-random": "6.12.117",
     "medians-bbr3": "6.12.117 with a patch",
     "medians-prague": "7.3.4 with a patch",
 }
