@@ -130,7 +130,8 @@ def test_names_are_shown_as_they_are(tiny: Path, tmp_path: Path) -> None:
     assert "tiny [/b] [red]: 2 runs are in the store already" in again.stderr
 
 
-def test_levels_that_are_lists_are_shown(tmp_path: Path) -> None:
+def test_levels_that_are_lists_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     (tmp_path / "ways.yaml").write_text(ROUTES)
     result = call("run", tmp_path / "ways.yaml", "--store", tmp_path / "s")
     assert result.exit_code == 0, result.output
