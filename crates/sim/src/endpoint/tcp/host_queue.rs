@@ -9,11 +9,11 @@ enum Wake {
     /// TCP does not wait.
     #[default]
     Never,
-    /// When a segment leaves. No departure time is known yet.
+    /// At the departure of a segment, whose time is not known yet.
     Throttled,
-    /// When the first segment leaves.
+    /// At the departure of the first segment.
     Departure(Time),
-    /// When an application writes, or at an ACK before.
+    /// At the next write of the application, or at an ACK before.
     Application(Time),
 }
 
