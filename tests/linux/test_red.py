@@ -26,8 +26,8 @@ factors: {cc: [bic, reno]}
 repeats: 6
 """
 #: Both engines draw at random. On 7.3 a run of ten seconds has a standard deviation of 5 %, so the
-#: difference of two means of six has one of 3 %. The RTT is no whole number of milliseconds: at 10 ms
-#: BIC on 7.3 delivers 7 % less than here (12 seeds), at 10.032 ms 1 %.
+#: difference of two means of six has one of 3 %. The RTT is no whole number of milliseconds: at
+#: 10 ms BIC on 7.3 delivers 7 % less than here (12 seeds), at 10.032 ms 1 %.
 CLOSE = 0.06
 
 
