@@ -258,7 +258,7 @@ MISTAKES = {
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
         "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, rto_initial, "
-        "delayed_ack, tcp_sack, tcp_dsack and 52 more",
+        "delayed_ack, tcp_sack, tcp_dsack and 53 more",
     ),
     "FACK without SACK": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_fack: 1, tcp_recovery: 0}}\n",

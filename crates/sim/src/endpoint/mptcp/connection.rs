@@ -189,7 +189,7 @@ impl Connection {
         if acts {
             let was_closed = self.receiver.closed;
             let receiver = subflows.receiver(me);
-            if self.receiver.take_from(now, receiver) && !self.receiver.is_readable() {
+            if self.receiver.data_ready(now, receiver) && !self.receiver.is_readable() {
                 receiver.acknowledge_blocked();
             }
             self.receiver.with(now, me, subflows, Receiver::ack_check);

@@ -3,6 +3,7 @@
 //! `reinject`; `receive` reassembles it; `connection` joins both. The subflows are connections of
 //! `endpoint/tcp`. `ends` is the interface to the world.
 
+mod chunks;
 pub(crate) mod connection;
 pub(crate) mod ends;
 pub(crate) mod receive;

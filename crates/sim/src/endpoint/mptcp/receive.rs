@@ -41,6 +41,9 @@ pub(crate) struct DataReceiver {
     copied: u64,
     /// Data in order that waits to be read (`sk_receive_queue`).
     unread: ReceiveQueue,
+    /// Bytes of it in the queue from which the application reads (`msk->receive_queue`, until Linux
+    /// 6.14).
+    spliced: u64,
     reassembly: Reassembly,
     rcvbuf: u64,
     window_end: u64,
@@ -78,6 +81,7 @@ impl DataReceiver {
             ack_seq: 0,
             copied: 0,
             unread: ReceiveQueue::default(),
+            spliced: 0,
             reassembly: Reassembly::default(),
             rcvbuf: options.tcp_rmem[1],
             window_end: 0,
@@ -180,19 +184,34 @@ impl DataReceiver {
         }
     }
 
-    /// Takes in-order data from a subflow (`__mptcp_move_skbs_from_subflow`). Returns true if there was
-    /// some.
-    pub(crate) fn take_from(&mut self, now: Time, receiver: &mut Receiver) -> bool {
-        let before = receiver.in_order_bytes();
+    /// Processes in-order data of a subflow (`mptcp_data_ready`). Returns true if some was taken.
+    pub(crate) fn data_ready(&mut self, now: Time, receiver: &mut Receiver) -> bool {
         if self.options.rcvbuf_grow {
             self.sample_rtt(receiver);
         }
-        while let Some(piece) = receiver.take_piece() {
-            let (mut dsn, end) = (piece.dsn, piece.dsn + piece.bytes);
-            while dsn < end {
-                let bytes = receiver.segment_bytes().min(end - dsn);
-                self.arrived(now, dsn, bytes);
-                dsn += bytes;
+        let limit = self.rcvbuf.max(receiver.rcvbuf_bytes());
+        let blocked = self.limits_subflows() && self.memory() > limit;
+        !blocked && self.take_from(now, receiver)
+    }
+
+    /// Returns true if data waits in its subflow while the connection's buffer is full, until Linux
+    /// 6.18. Before `scaling_ratio` the memory in use is an estimate.
+    fn limits_subflows(&self) -> bool {
+        self.options.scaling_ratio && !self.options.rcvbuf_grow
+    }
+
+    /// Takes in-order data from a subflow, until the buffer is full
+    /// (`__mptcp_move_skbs_from_subflow`). Returns true if there was some.
+    fn take_from(&mut self, now: Time, receiver: &mut Receiver) -> bool {
+        let before = receiver.in_order_bytes();
+        if self.limits_subflows() {
+            self.rcvbuf = self.rcvbuf.max(receiver.rcvbuf_bytes());
+        }
+        let segment_bytes = receiver.segment_bytes().max(1);
+        while let Some(piece) = receiver.take_piece(segment_bytes) {
+            self.arrived(now, piece.dsn, piece.bytes);
+            if self.limits_subflows() && self.memory() > self.rcvbuf {
+                break;
             }
         }
         self.check_fin();
@@ -209,6 +228,7 @@ impl DataReceiver {
     /// Processes data bytes (`__mptcp_move_skb`, `__mptcp_ofo_queue`).
     pub(crate) fn arrived(&mut self, now: Time, dsn: u64, bytes: u64) {
         let end = dsn + bytes;
+        let layout = SkbLayout::of_connection(&self.options, self.rcvbuf);
         let counters = &mut self.counters;
         if end <= self.ack_seq {
             counters.duplicate_bytes += bytes;
@@ -220,7 +240,7 @@ impl DataReceiver {
                 return;
             }
             let before = self.reassembly.bytes();
-            self.reassembly.insert(SkbLayout::of(&self.options), SackBlock { start: dsn, end });
+            self.reassembly.insert(layout, SackBlock { start: dsn, end });
             let held = self.reassembly.bytes();
             counters.duplicate_bytes += bytes - (held - before);
             counters.out_of_order_max_bytes = counters.out_of_order_max_bytes.max(held);
@@ -228,16 +248,15 @@ impl DataReceiver {
             return;
         }
         counters.duplicate_bytes += self.ack_seq - dsn;
-        let skb =
-            ReceivedSkb::arriving(SkbLayout::of(&self.options), self.ack_seq, end - self.ack_seq);
-        self.unread.push(skb);
+        let skb = ReceivedSkb::arriving(layout, self.ack_seq, end - self.ack_seq);
+        self.unread.push_within(skb, layout.most_bytes());
         self.ack_seq = end;
         if !self.reassembly.is_empty() {
             let before = self.reassembly.bytes();
             let (next, _) = self.reassembly.advance(end);
             while let Some(buffer) = self.reassembly.take_skb(self.ack_seq) {
                 self.ack_seq += buffer.bytes;
-                self.unread.push(buffer);
+                self.unread.push_within(buffer, layout.most_bytes());
             }
             debug_assert_eq!(self.ack_seq, next);
             let used = next - end;
@@ -285,9 +304,13 @@ impl DataReceiver {
         if self.sink.rate_bps.is_some() {
             return;
         }
-        let waiting = self.delivered_bytes() - self.copied;
-        let pressed = self.memory() > self.rcvbuf - (self.rcvbuf >> 3);
-        if waiting > 0 && (waiting >= self.sink.lowat_bytes || pressed || self.closed) {
+        loop {
+            let waiting = self.delivered_bytes() - self.copied;
+            let pressed = self.memory() > self.rcvbuf - (self.rcvbuf >> 3);
+            let enough = waiting >= self.sink.lowat_bytes || pressed || self.closed;
+            if waiting == 0 || !enough {
+                return;
+            }
             self.read(now, waiting, subflows);
         }
     }
@@ -296,20 +319,33 @@ impl DataReceiver {
     pub(crate) fn read_slowly(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         let Some(rate) = self.sink.rate_bps else { return };
         self.read_at = Some(now + SLOW_READ_INTERVAL);
-        let waiting = self.delivered_bytes() - self.copied;
-        let bytes = rate.bytes_in(SLOW_READ_INTERVAL).min(waiting);
-        if bytes > 0 {
-            self.read(now, bytes, subflows);
+        if self.delivered_bytes() > self.copied {
+            self.read(now, rate.bytes_in(SLOW_READ_INTERVAL), subflows);
         }
     }
 
-    fn read(&mut self, now: Time, bytes: u64, subflows: &mut Subflows<'_>) {
-        self.copied += bytes;
-        let mut left = bytes;
-        while let Some(piece) = self.unread.read(left) {
-            left -= piece;
+    /// Reads at most `most` bytes (`mptcp_recvmsg`). The autotuning counts each part of the queue.
+    fn read(&mut self, now: Time, most: u64, subflows: &mut Subflows<'_>) {
+        let mut bytes = 0;
+        if self.options.rcvbuf_grow {
+            self.spliced = self.delivered_bytes() - self.copied;
         }
-        self.adjust_space(now, bytes, subflows);
+        loop {
+            let part = self.spliced.min(most - bytes);
+            let mut left = part;
+            while let Some(piece) = self.unread.read(left) {
+                left -= piece;
+            }
+            self.copied += part;
+            self.spliced -= part;
+            bytes += part;
+            if part > 0 {
+                self.adjust_space(now, part, subflows);
+            }
+            if self.spliced > 0 || !self.splice(now, subflows) || bytes == most {
+                break;
+            }
+        }
         // mptcp_cleanup_rbuf
         let space = self.space();
         let doubled = space > 0 && space >= self.last_window << 1;
@@ -323,6 +359,19 @@ impl DataReceiver {
                 });
             }
         }
+    }
+
+    /// Moves the data that arrived since to the queue from which the application reads, and then the
+    /// data that waits in subflows. Returns true if there was some (`__mptcp_move_skbs`).
+    fn splice(&mut self, now: Time, subflows: &mut Subflows<'_>) -> bool {
+        if self.limits_subflows() {
+            for subflow in 0..subflows.len() {
+                self.take_from(now, subflows.receiver(subflow));
+            }
+        }
+        self.unread.end_last();
+        self.spliced = self.delivered_bytes() - self.copied;
+        self.spliced > 0
     }
 
     /// Runs a step of a subflow's receiver with the connection's state.

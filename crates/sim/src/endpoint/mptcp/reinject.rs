@@ -36,7 +36,7 @@ impl DataSender {
             return;
         }
         let idle = self.idle_subflow(now, subflows);
-        let head_end = self.chunks.front().copied().unwrap_or(self.written).min(self.next);
+        let head_end = self.chunks.first_end().unwrap_or(self.written).min(self.next);
         if self.snd_una >= self.written && self.fin_sent {
             self.timeouts_of_fin += 1;
             self.timer_jiffies = self.tick.ms(RTO_MIN_MS) << self.timeouts_of_fin.min(9);

@@ -1,6 +1,7 @@
 //! Sender of a connection: writes of the application, data given to subflows, and data acknowledged
 //! by the peer (net/mptcp/protocol.c).
 
+use super::chunks::Chunks;
 use super::scheduler::{self, Pick, Schedule, Stream, View};
 use super::Subflows;
 use crate::endpoint::tcp::sender::Phase;
@@ -10,13 +11,6 @@ use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 use std::collections::VecDeque;
 
-/// Size of a chunk of the connection's buffer with its header: a page (SKB_FRAG_PAGE_ORDER).
-const CHUNK_PAGE_BYTES: u64 = 32_768;
-/// Header of a chunk (`struct mptcp_data_frag`).
-const CHUNK_HEADER_BYTES: u64 = 40;
-/// Header of a chunk with the profiles until 6.6. It is 40 bytes in their kernels, too: the tables of 6.1
-/// were measured with this.
-const CHUNK_HEADER_BYTES_6_1: u64 = 64;
 /// Minimum RTO (TCP_RTO_MIN), ms.
 pub(super) const RTO_MIN_MS: u64 = 200;
 /// Segments that a subflow may hold beyond its congestion window, so that TCP builds large skbs and
@@ -82,14 +76,14 @@ pub(crate) struct DataSender {
     pub(crate) snd_nxt: u64,
     pub(crate) snd_una: u64,
     pub(crate) window_end: u64,
-    /// Ends of the unacknowledged chunks.
-    pub(super) chunks: VecDeque<u64>,
-    chunk_header_bytes: u64,
+    pub(super) chunks: Chunks,
     memory: u64,
     sndbuf: u64,
     /// Minimum of the buffer (`tcp_wmem[0]`), to which those of the subflows are added; `None` until
     /// Linux 6.6 (`__mptcp_sync_sndbuf`).
     sndbuf_base: Option<u64>,
+    /// True if a full buffer also ends the last chunk, since Linux 6.9.
+    full_ends_chunk: bool,
     /// True if the scheduler decides before each piece of data (`msk->last_snd`, until Linux 6.5).
     decides_per_piece: bool,
     pub(crate) no_space: bool,
@@ -133,15 +127,11 @@ impl DataSender {
             snd_nxt: 0,
             snd_una: 0,
             window_end: 0,
-            chunks: VecDeque::new(),
-            chunk_header_bytes: if options.mptcp_sync_sndbuf {
-                CHUNK_HEADER_BYTES
-            } else {
-                CHUNK_HEADER_BYTES_6_1
-            },
+            chunks: Chunks::default(),
             memory: 0,
             sndbuf: options.tcp_wmem[1],
             sndbuf_base: options.mptcp_sync_sndbuf.then_some(options.tcp_wmem[0]),
+            full_ends_chunk: options.mptcp_sync_sndbuf,
             decides_per_piece: options.mptcp_last_snd,
             no_space: false,
             late_acks_open_window: !options.mptcp_sync_sndbuf,
@@ -229,23 +219,14 @@ impl DataSender {
             let piece = left.min(self.writer.source().write_bytes());
             let mut copied = 0;
             while copied < piece {
-                let space = self.tail_space();
-                let space = if space > 0 {
-                    space
-                } else if self.memory < self.sndbuf {
-                    self.chunks.push_back(self.written);
-                    self.memory += self.chunk_header_bytes;
-                    CHUNK_PAGE_BYTES - self.chunk_header_bytes
-                } else {
+                let Some(space) = self.chunk_space() else {
                     self.set_no_space(true, subflows);
                     break;
                 };
                 let bytes = space.min(piece - copied);
+                self.chunks.append(bytes);
                 self.written += bytes;
                 self.memory += bytes;
-                if let Some(end) = self.chunks.back_mut() {
-                    *end = self.written;
-                }
                 copied += bytes;
             }
             left -= copied;
@@ -255,12 +236,21 @@ impl DataSender {
         }
     }
 
-    /// Free bytes of the last chunk, if it has unsent data (`mptcp_frag_can_collapse_to`).
-    fn tail_space(&self) -> u64 {
-        let Some(&end) = self.chunks.back().filter(|&&end| end > self.next) else { return 0 };
-        let before = self.chunks.len().checked_sub(2).and_then(|at| self.chunks.get(at));
-        let begins = before.copied().unwrap_or(self.snd_una).max(self.snd_una);
-        (CHUNK_PAGE_BYTES - self.chunk_header_bytes).saturating_sub(end - begins)
+    /// Space of the chunk that takes the next bytes; `None` if the buffer is full. Until Linux 6.8 a
+    /// full buffer still filled its last chunk (`mptcp_send_limit`).
+    fn chunk_space(&mut self) -> Option<u64> {
+        let full = self.memory >= self.sndbuf;
+        let tail = self.chunks.tail_space(self.next);
+        if tail > 0 && !(full && self.full_ends_chunk) {
+            return Some(tail);
+        }
+        if full {
+            return None;
+        }
+        let before = self.chunks.overhead_bytes();
+        let space = self.chunks.carve(self.written);
+        self.memory += self.chunks.overhead_bytes() - before;
+        Some(space)
     }
 
     /// Ends the stream.
@@ -426,9 +416,8 @@ impl DataSender {
         if self.decides_per_piece || self.fell_back {
             return false;
         }
-        let at = self.chunks.partition_point(|&end| end < self.next);
         let view = &self.views[subflow];
-        self.chunks.get(at) != Some(&self.next)
+        !self.chunks.ends_at(self.next)
             || (self.scheduler.burst_lasts() && view.has_memory && view.active)
     }
 
@@ -444,8 +433,7 @@ impl DataSender {
     /// the number of bytes (`mptcp_sendmsg_frag`).
     fn give(&mut self, now: Time, pick: &Pick, subflows: &mut Subflows<'_>) -> u64 {
         let window = self.window_end.saturating_sub(pick.from);
-        let chunk = self.chunks.partition_point(|&end| end <= pick.from);
-        let chunk_end = self.chunks.get(chunk).copied().unwrap_or(self.written);
+        let chunk_end = self.chunks.end_of(pick.from).unwrap_or(self.written);
         let most = (chunk_end.min(self.written) - pick.from).min(pick.most_bytes);
         let sender = subflows.sender(pick.subflow);
         sender.set_now(now);
@@ -502,12 +490,8 @@ impl DataSender {
     /// Frees acknowledged chunks (`__mptcp_clean_una`).
     fn clean_una(&mut self, now: Time) {
         let una = self.snd_una.min(self.written);
-        while self.chunks.front().is_some_and(|&end| end <= una) {
-            self.chunks.pop_front();
-            self.memory = self.memory.saturating_sub(self.chunk_header_bytes);
-        }
-        let overhead = self.chunks.len() as u64 * self.chunk_header_bytes;
-        self.memory = self.written - una + overhead;
+        self.chunks.free_below(una);
+        self.memory = self.written - una + self.chunks.overhead_bytes();
         self.next = self.next.max(una);
         let all = if self.fin_sent { self.written + 1 } else { self.written };
         if self.snd_una == self.snd_nxt && self.snd_una == all {

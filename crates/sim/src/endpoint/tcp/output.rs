@@ -91,9 +91,9 @@ impl Sender {
             // At least two bursts per window (tcp_cwnd_test).
             let cwnd_left = self.window.cwnd.saturating_sub(in_flight).max(1);
             let quota = cwnd_left.min((self.window.cwnd >> 1).max(1)).min(burst_segments);
-            // Skbs of different mappings are not joined (`mptcp_skb_can_collapse`).
-            if self.options.grow_skb && self.subflow.is_none() {
-                self.write_queue.grow_head((u64::from(quota) * mss).saturating_sub(head));
+            if self.options.grow_skb {
+                let most = (u64::from(quota) * mss).saturating_sub(head);
+                self.write_queue.grow_head(most, self.subflow.is_some());
                 head = self.write_queue.head_bytes();
             }
             let first = head.min(mss) + u64::from(self.fin && head == 0);

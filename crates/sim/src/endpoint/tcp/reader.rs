@@ -44,7 +44,7 @@ impl Waiting {
             && (first.tsval_ms, first.tsecr_ms) == (second.tsval_ms, second.tsecr_ms)
             && first.entries == second.entries
             && first.sack_blocks() == second.sack_blocks();
-        if !alike || first.payload_bytes == 0 || !self.skb.merge(&next.skb) {
+        if !alike || first.payload_bytes == 0 || !self.skb.merge(&next.skb, u64::MAX) {
             return false;
         }
         first.payload_bytes += second.payload_bytes;

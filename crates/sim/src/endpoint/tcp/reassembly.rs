@@ -54,7 +54,8 @@ impl Reassembly {
         let at = self.skbs.partition_point(|held| held.block.end < new.start);
         let piece = ReceivedSkb::arriving(layout, new.start, new.end - new.start);
         !self.skbs.get(at).is_some_and(|held| {
-            held.block.end == new.start && { held.skb }.merge(&piece) // Merges into a copy.
+            // Merges into a copy.
+            held.block.end == new.start && { held.skb }.merge(&piece, layout.most_bytes())
         })
     }
 
@@ -71,7 +72,7 @@ impl Reassembly {
                 let memory_bytes = &mut self.memory_bytes;
                 let fits = before
                     .filter(|held| held.block.end == start)
-                    .is_some_and(|held| merged(held, &skb, memory_bytes));
+                    .is_some_and(|held| merged(held, &skb, layout.most_bytes(), memory_bytes));
                 if !fits {
                     skb.condense(layout);
                     self.memory_bytes += skb.memory_bytes;
@@ -146,9 +147,9 @@ impl Reassembly {
 }
 
 /// Coalesces a segment with the skb before it. Returns true on success, and updates `memory_bytes`.
-fn merged(before: &mut Held, new: &ReceivedSkb, memory_bytes: &mut u64) -> bool {
+fn merged(before: &mut Held, new: &ReceivedSkb, most_bytes: u64, memory_bytes: &mut u64) -> bool {
     let had = before.skb.memory_bytes;
-    let fits = before.skb.merge(new);
+    let fits = before.skb.merge(new, most_bytes);
     if fits {
         before.block.end += new.bytes;
         *memory_bytes += before.skb.memory_bytes - had;

@@ -15,9 +15,10 @@ const SMALL_CACHE_HEAD_BYTES: u64 = SK_BUFF_BYTES + SMALL_CACHE_BYTES;
 const HEAD_USED_BYTES: u64 = 640;
 /// Maximum number of fragments per skb (MAX_SKB_FRAGS).
 const FRAGMENTS_MAX: u64 = 17;
-/// Size of the sender's pages (SKB_FRAG_PAGE_ORDER). A segment across a page boundary has two
-/// fragments.
+/// Size of the sender's pages (SKB_FRAG_PAGE_ORDER).
 const PAGE_BYTES: u64 = 32_768;
+/// Header in each page of a Multipath TCP sender (`struct mptcp_data_frag`).
+const CHUNK_HEADER_BYTES: u64 = 40;
 
 /// Layout of received skbs, a choice per host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +26,39 @@ pub(crate) struct SkbLayout {
     buffer: ReceiveBuffer,
     /// Heads of copied segments come from `skb_small_head_cache` where they fit.
     small_head: bool,
+    /// Payload in a page of the sender. A segment across a page boundary has two fragments.
+    page_bytes: u64,
+    /// Maximum payload of coalesced segments.
+    most_bytes: u64,
 }
 
 impl SkbLayout {
     #[cfg(test)]
-    pub(crate) const COPIED: Self = Self { buffer: ReceiveBuffer::Copied, small_head: false };
+    pub(crate) const COPIED: Self = Self {
+        buffer: ReceiveBuffer::Copied,
+        small_head: false,
+        page_bytes: PAGE_BYTES,
+        most_bytes: u64::MAX,
+    };
 
     pub(crate) fn of(options: &TcpOptions) -> Self {
-        Self { buffer: options.rx_segment, small_head: options.skb_small_head }
+        Self {
+            buffer: options.rx_segment,
+            small_head: options.skb_small_head,
+            page_bytes: PAGE_BYTES,
+            most_bytes: u64::MAX,
+        }
+    }
+
+    /// Layout for a Multipath TCP connection, which coalesces up to an eighth of its buffer
+    /// (`mptcp_try_coalesce`).
+    pub(crate) fn of_connection(options: &TcpOptions, rcvbuf: u64) -> Self {
+        let page_bytes = PAGE_BYTES - CHUNK_HEADER_BYTES;
+        Self { page_bytes, most_bytes: rcvbuf >> 3, ..Self::of(options) }
+    }
+
+    pub(crate) fn most_bytes(self) -> u64 {
+        self.most_bytes
     }
 
     /// Memory of an arriving segment.
@@ -92,7 +118,7 @@ impl ReceivedSkb {
         let free = match layout.buffer {
             ReceiveBuffer::Pages | ReceiveBuffer::SmallHead => {
                 let last = seq + bytes.max(1) - 1;
-                let fragments = 1 + last / PAGE_BYTES - seq / PAGE_BYTES;
+                let fragments = 1 + last / layout.page_bytes - seq / layout.page_bytes;
                 FreeSpace::Fragments(fragments, memory_bytes - bytes)
             }
             ReceiveBuffer::Copied => {
@@ -103,8 +129,12 @@ impl ReceivedSkb {
         Self { bytes, memory_bytes, free }
     }
 
-    /// Coalesces the following skb if there is space. Returns true on success (`skb_try_coalesce`).
-    pub(crate) fn merge(&mut self, next: &Self) -> bool {
+    /// Coalesces the following skb if there is space and the result has at most `most_bytes`.
+    /// Returns true on success (`skb_try_coalesce`).
+    pub(crate) fn merge(&mut self, next: &Self, most_bytes: u64) -> bool {
+        if self.bytes + next.bytes > most_bytes {
+            return false;
+        }
         match (&mut self.free, next.free) {
             (FreeSpace::Fragments(held, _), FreeSpace::Fragments(more, head_bytes))
                 if *held + more <= FRAGMENTS_MAX =>
@@ -152,12 +182,18 @@ impl ReceiveQueue {
 
     /// Appends an skb, or coalesces it with the last one (`tcp_queue_rcv`).
     pub(crate) fn push(&mut self, skb: ReceivedSkb) {
+        self.push_within(skb, u64::MAX);
+    }
+
+    /// Appends an skb, or coalesces it with the last one up to `most_bytes`
+    /// (`mptcp_try_coalesce`).
+    pub(crate) fn push_within(&mut self, skb: ReceivedSkb, most_bytes: u64) {
         if skb.bytes == 0 {
             return;
         }
         if let Some(last) = &mut self.last {
             let before = last.memory_bytes;
-            if last.merge(&skb) {
+            if last.merge(&skb, most_bytes) {
                 self.memory_bytes += last.memory_bytes - before;
                 return;
             }
@@ -165,6 +201,11 @@ impl ReceiveQueue {
         }
         self.memory_bytes += skb.memory_bytes;
         self.last = Some(skb);
+    }
+
+    /// Ends the last skb: later ones are not coalesced with it.
+    pub(crate) fn end_last(&mut self) {
+        self.earlier.extend(self.last.take());
     }
 
     /// Reads up to `most` bytes from the first skb and frees an empty skb. Returns `None` if there
@@ -193,8 +234,8 @@ mod tests {
 
     const FULL: u64 = 1448;
 
-    const PAGES: SkbLayout = SkbLayout { buffer: ReceiveBuffer::Pages, small_head: false };
     const COPIED: SkbLayout = SkbLayout::COPIED;
+    const PAGES: SkbLayout = SkbLayout { buffer: ReceiveBuffer::Pages, ..COPIED };
 
     fn filled(layout: SkbLayout, segments: u64) -> ReceiveQueue {
         let mut queue = ReceiveQueue::default();
@@ -247,7 +288,7 @@ mod tests {
 
     #[test]
     fn buffers_of_their_own_do_not_merge() {
-        let layout = SkbLayout { buffer: ReceiveBuffer::Own { bytes: 2304 }, small_head: false };
+        let layout = SkbLayout { buffer: ReceiveBuffer::Own { bytes: 2304 }, ..PAGES };
         assert_eq!(filled(layout, 10).memory_bytes(), 23_040);
     }
 

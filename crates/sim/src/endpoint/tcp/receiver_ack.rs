@@ -46,6 +46,7 @@ impl Receiver {
                 self.send_of_window(selected, Flags::default());
                 return;
             }
+            self.end_quick_acks();
         }
         if self.sends_quick() || self.ack.now {
             self.send_ack();

@@ -111,13 +111,26 @@ impl Receiver {
         (self.rcv_wup + self.rcv_wnd).saturating_sub(self.rcv_nxt)
     }
 
-    /// Window to offer, with silly-window avoidance (RFC 1122 §4.2.3.3, `__tcp_select_window`).
-    pub(super) fn select_window(&self) -> u64 {
-        // A subflow offers the space of the connection's buffer (`mptcp_space`).
-        let (mut free, allowed) = match self.in_use() {
+    /// Free and full window of the buffer. A subflow offers those of the connection's
+    /// (`mptcp_space`).
+    fn free_and_allowed(&self) -> (u64, u64) {
+        match self.in_use() {
             Some(subflow) => (subflow.shared.free_bytes, subflow.shared.full_bytes),
             None => (self.space(), self.win_from_space(self.rcvbuf)),
-        };
+        }
+    }
+
+    /// Ends quick ACKs if less than half of the window is free (`__tcp_select_window`).
+    pub(super) fn end_quick_acks(&mut self) {
+        let (free, allowed) = self.free_and_allowed();
+        if free < self.window_clamp.min(allowed) >> 1 {
+            self.ack.quick = 0;
+        }
+    }
+
+    /// Window to offer, with silly-window avoidance (RFC 1122 §4.2.3.3, `__tcp_select_window`).
+    pub(super) fn select_window(&self) -> u64 {
+        let (mut free, allowed) = self.free_and_allowed();
         let full = self.window_clamp.min(allowed);
         let mss = self.ack.rcv_mss.min(full);
         if mss == 0 {
@@ -144,13 +157,7 @@ impl Receiver {
     /// Sets the window of an ACK for a [`Self::select_window`]. It never shrinks an offered window
     /// (RFC 9293 §3.8.6, `tcp_select_window`).
     pub(super) fn set_window(&mut self, selected: u64) -> u64 {
-        if selected < self.win_from_space(self.rcvbuf) >> 2 {
-            // Little space: quick ACKs end.
-            let full = self.window_clamp.min(self.win_from_space(self.rcvbuf));
-            if self.space() < full >> 1 {
-                self.ack.quick = 0;
-            }
-        }
+        self.end_quick_acks();
         self.rcv_wnd = self.next_window(selected);
         self.rcv_wup = self.rcv_nxt;
         if self.in_use().is_some() {

@@ -380,15 +380,15 @@ impl Receiver {
         }
     }
 
-    /// Next contiguous range of in-order data for the connection.
-    pub(crate) fn take_piece(&mut self) -> Option<Mapping> {
+    /// Next contiguous range of in-order data for the connection, at most `most` bytes.
+    pub(crate) fn take_piece(&mut self, most: u64) -> Option<Mapping> {
         let fin = u64::from(self.finished || self.fin_at == Some(self.rcv_nxt));
         let end = self.rcv_nxt - fin;
         let from = self.copied_seq;
         if from >= end {
             return None;
         }
-        let piece = self.subflow.as_ref()?.mappings.piece(from, end)?;
+        let piece = self.subflow.as_ref()?.mappings.piece(from, end.min(from + most))?;
         #[cfg(test)]
         if let Some(subflow) = &mut self.subflow {
             subflow.taken.push((from, piece.dsn, piece.bytes));
@@ -442,6 +442,11 @@ impl Receiver {
     /// Sends an ACK at once if more than a segment is not acknowledged (`subflow_data_ready`).
     pub(crate) fn acknowledge_blocked(&mut self) {
         self.ack.now |= self.rcv_nxt - self.rcv_wup > self.ack.rcv_mss;
+    }
+
+    /// Memory limit, bytes (`sk_rcvbuf`).
+    pub(crate) fn rcvbuf_bytes(&self) -> u64 {
+        self.rcvbuf
     }
 
     /// Receiver's RTT × 8, microseconds.

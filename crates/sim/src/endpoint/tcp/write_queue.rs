@@ -68,9 +68,14 @@ impl WriteQueue {
         }
     }
 
-    /// Moves up to `most` bytes of the second skb to the first (`tcp_grow_skb`, Linux 6.10).
-    pub(crate) fn grow_head(&mut self, most: u64) {
+    /// Moves up to `most` bytes of the second skb to the first (`tcp_grow_skb`, Linux 6.10). If skbs
+    /// are `mapped`, only the rest of a split skb has the mapping of the one before it
+    /// (`mptcp_skb_can_collapse`).
+    pub(crate) fn grow_head(&mut self, most: u64, mapped: bool) {
         let Some(second) = self.skbs.get_mut(1) else { return };
+        if mapped && !second.partly_sent {
+            return;
+        }
         let bytes = most.min(second.bytes);
         second.bytes -= bytes;
         let (push, empty) = (second.push, second.bytes == 0);
@@ -115,14 +120,25 @@ mod tests {
     fn the_first_skb_takes_from_the_second() {
         let mut queue = WriteQueue::default();
         queue.begin(1000);
-        queue.grow_head(500); // There is no second.
+        queue.grow_head(500, false); // There is no second.
         queue.begin(3000);
         queue.mark_push();
-        queue.grow_head(1200);
+        queue.grow_head(1200, false);
         assert_eq!((queue.head_bytes(), queue.skbs()), (2200, 2));
         // Its end, and with it the PSH, comes with its last byte.
-        queue.grow_head(9000);
+        queue.grow_head(9000, false);
         assert_eq!((queue.head_bytes(), queue.skbs()), (4000, 1));
         assert!(queue.take(4000));
+    }
+    #[test]
+    fn mapped_skbs_join_after_a_split() {
+        let mut queue = WriteQueue::default();
+        queue.begin(1000);
+        queue.begin(3000);
+        queue.grow_head(500, true);
+        assert_eq!(queue.head_bytes(), 1000);
+        queue.split_head(400);
+        queue.grow_head(500, true);
+        assert_eq!((queue.head_bytes(), queue.skbs()), (900, 3));
     }
 }
