@@ -12,30 +12,56 @@ pub(crate) struct Mapping {
     pub(crate) bytes: u64,
 }
 
-/// Mappings in order of the subflow's sequence space. No mapping continues the previous one.
+impl Mapping {
+    fn end(&self) -> u64 {
+        self.seq + self.bytes
+    }
+
+    /// Returns true if `next` follows in both sequence spaces.
+    fn continues_with(&self, next: &Self) -> bool {
+        self.end() == next.seq && self.dsn + self.bytes == next.dsn
+    }
+}
+
+/// Disjoint mappings in order of the subflow's sequence space. No mapping continues the previous one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings(VecDeque<Mapping>);
 
 impl Mappings {
-    /// Adds a mapping.
+    /// Adds a mapping. Bytes that are mapped keep their mapping.
     pub(crate) fn insert(&mut self, seq: u64, dsn: u64, bytes: u64) {
-        let at = self.0.partition_point(|known| known.seq + known.bytes < seq);
-        match self.0.get_mut(at) {
-            Some(known) if known.seq <= seq && known.dsn + (seq - known.seq) == dsn => {
-                known.bytes = known.bytes.max(seq + bytes - known.seq);
+        let end = seq + bytes;
+        let mut from = seq;
+        let mut at = self.0.partition_point(|known| known.end() <= seq);
+        while from < end {
+            let next = self.0.get(at).copied();
+            if let Some(known) = next.filter(|known| known.seq <= from) {
+                from = known.end();
+                at += 1;
+                continue;
             }
-            // Adjacent in the subflow but not in the connection.
-            Some(known) if known.seq + known.bytes == seq => {
-                self.0.insert(at + 1, Mapping { seq, dsn, bytes });
+            let to = next.map_or(end, |next| next.seq.min(end));
+            let new = Mapping { seq: from, dsn: dsn + (from - seq), bytes: to - from };
+            let before = at.checked_sub(1).and_then(|before| self.0.get_mut(before));
+            match before.filter(|before| before.continues_with(&new)) {
+                Some(before) => before.bytes += new.bytes,
+                None => {
+                    self.0.insert(at, new);
+                    at += 1;
+                }
             }
-            Some(known) if known.seq <= seq => {} // Already mapped.
-            _ => self.0.insert(at, Mapping { seq, dsn, bytes }),
+            from = to;
+            if let Some(next) = next.filter(|next| new.continues_with(next)) {
+                self.0.remove(at);
+                self.0[at - 1].bytes += next.bytes;
+                from = next.end();
+            }
         }
     }
 
     /// Data sequence number of a subflow byte.
     pub(super) fn dsn(&self, seq: u64) -> Option<u64> {
-        let at = self.0.partition_point(|known| known.seq + known.bytes <= seq);
+        let at = self.0.partition_point(|known| known.end() <= seq);
         let known = self.0.get(at).filter(|known| known.seq <= seq)?;
         Some(known.dsn + (seq - known.seq))
     }
@@ -47,22 +73,22 @@ impl Mappings {
 
     /// First part of `from..to` that is contiguous in the connection's stream.
     pub(super) fn piece(&self, from: u64, to: u64) -> Option<Mapping> {
-        let at = self.0.partition_point(|known| known.seq + known.bytes <= from);
+        let at = self.0.partition_point(|known| known.end() <= from);
         let known = self.0.get(at).filter(|known| known.seq <= from)?;
-        let end = (known.seq + known.bytes).min(to);
+        let end = known.end().min(to);
         Some(Mapping { seq: from, dsn: known.dsn + (from - known.seq), bytes: end - from })
     }
 
     /// Removes mappings below a sequence number.
     pub(super) fn forget_below(&mut self, seq: u64) {
-        while self.0.front().is_some_and(|first| first.seq + first.bytes <= seq) {
+        while self.0.front().is_some_and(|first| first.end() <= seq) {
             self.0.pop_front();
         }
     }
 
     /// All mapped ranges from `seq` on.
     pub(crate) fn from(&self, seq: u64) -> Vec<Mapping> {
-        let end = self.0.back().map_or(seq, |last| last.seq + last.bytes);
+        let end = self.0.back().map_or(seq, Mapping::end);
         let mut pieces = Vec::new();
         let mut at = seq;
         while let Some(piece) = self.piece(at, end).filter(|piece| piece.bytes > 0) {
@@ -76,6 +102,31 @@ impl Mappings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Segments of three mappings, cut anywhere. The second does not continue the first.
+        #[test]
+        fn equals_a_map_of_bytes(segments in prop::collection::vec((0u64..60, 1u64..12), 1..60)) {
+            let dsn = |seq: u64| if (20..40).contains(&seq) { 1000 + seq } else { seq };
+            let mut mappings = Mappings::default();
+            let mut mapped = std::collections::BTreeSet::new();
+            for (seq, bytes) in segments {
+                let mapping_end = [20, 40, 100].into_iter().find(|&at| at > seq).unwrap();
+                let end = (seq + bytes).min(mapping_end);
+                mappings.insert(seq, dsn(seq), end - seq);
+                mapped.extend(seq..end);
+                for at in 0..72 {
+                    let expected = mapped.contains(&at).then(|| dsn(at));
+                    prop_assert_eq!(mappings.dsn(at), expected);
+                    let piece = mappings.piece(at, 100).map(|piece| piece.dsn);
+                    prop_assert_eq!(piece, expected);
+                }
+                let ends: Vec<_> = mappings.0.iter().map(|m| (m.seq, m.end())).collect();
+                prop_assert!(ends.windows(2).all(|two| two[0].1 <= two[1].0), "{:?}", ends);
+            }
+        }
+    }
 
     #[test]
     fn mappings_are_found_by_any_byte() {
