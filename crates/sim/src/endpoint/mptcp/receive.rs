@@ -8,13 +8,11 @@ use crate::endpoint::tcp::receiver::Receiver;
 use crate::endpoint::tcp::receiver_window::{DEFAULT_SCALING_RATIO, RATIO_SHIFT};
 use crate::endpoint::tcp::subflow::Shared;
 use dumbbell_model::scenario::Sink;
-use dumbbell_model::{ReceiveBuffer, Span, TcpOptions, Time};
+use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::SackBlock;
 
 /// Read interval of a rate-limited application.
 const SLOW_READ_INTERVAL: Span = Span::from_ms(10);
-/// Overhead memory of a range that is not coalesced with a neighbour.
-const BUFFER_OVERHEAD_BYTES: u64 = 1280;
 
 /// Samples of the subflows' RTT, of which the least counts (`MPTCP_RTT_SAMPLES`).
 const RTT_SAMPLES: usize = 5;
@@ -130,20 +128,9 @@ impl DataReceiver {
         window / mss * per_segment
     }
 
-    /// Memory in use (`__mptcp_rmem`). Where half of the buffer is window, an estimate with coalesced
-    /// segments.
+    /// Memory in use (`__mptcp_rmem`).
     fn memory(&self) -> u64 {
-        if self.options.scaling_ratio {
-            return self.unread.memory_bytes() + self.reassembly.memory_bytes();
-        }
-        let unread = self.ack_seq - self.copied - u64::from(self.closed);
-        let bytes = unread + self.reassembly.bytes();
-        let segments = match self.options.rx_segment {
-            ReceiveBuffer::Pages | ReceiveBuffer::SmallHead => bytes,
-            ReceiveBuffer::Copied => 2 * bytes, // Two in 5800 bytes.
-            ReceiveBuffer::Own { bytes: own } => bytes * u64::from(own) / self.mss(),
-        };
-        segments + self.reassembly.ranges() as u64 * BUFFER_OVERHEAD_BYTES
+        self.unread.memory_bytes() + self.reassembly.memory_bytes()
     }
 
     fn space(&self) -> u64 {
@@ -195,9 +182,9 @@ impl DataReceiver {
     }
 
     /// Returns true if data waits in its subflow while the connection's buffer is full, until Linux
-    /// 6.18. Before `scaling_ratio` the memory in use is an estimate.
+    /// 6.18.
     fn limits_subflows(&self) -> bool {
-        self.options.scaling_ratio && !self.options.rcvbuf_grow
+        !self.options.rcvbuf_grow
     }
 
     /// Takes in-order data from a subflow, until the buffer is full

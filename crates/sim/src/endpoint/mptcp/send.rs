@@ -87,9 +87,6 @@ pub(crate) struct DataSender {
     /// True if the scheduler decides before each piece of data (`msk->last_snd`, until Linux 6.5).
     decides_per_piece: bool,
     pub(crate) no_space: bool,
-    /// True if the window of an ACK that arrives late begins at the newest data ACK. Not so in any
-    /// kernel: the tables of 6.1 were measured with it.
-    late_acks_open_window: bool,
 
     /// Retransmission timer.
     pub(crate) timer: Timer,
@@ -134,7 +131,6 @@ impl DataSender {
             full_ends_chunk: options.mptcp_sync_sndbuf,
             decides_per_piece: options.mptcp_last_snd,
             no_space: false,
-            late_acks_open_window: !options.mptcp_sync_sndbuf,
             timer: Timer::default(),
             timer_jiffies: tick.ms(RTO_MIN_MS),
             timeouts_of_fin: 0,
@@ -473,7 +469,7 @@ impl DataSender {
     ) -> Option<usize> {
         let una = if data_ack > self.snd_nxt { self.snd_una } else { data_ack.max(self.snd_una) };
         // The window begins where the ACK says, which a slow path brings late.
-        let begins = if self.late_acks_open_window { una } else { data_ack.min(una) };
+        let begins = data_ack.min(una);
         self.window_end = self.window_end.max(begins + window);
         let mut delegate = None;
         if self.window_end > self.next {

@@ -33,11 +33,6 @@ impl Reassembly {
         self.bytes
     }
 
-    /// Number of ranges.
-    pub(crate) fn ranges(&self) -> usize {
-        self.ranges.len()
-    }
-
     /// End of the last range.
     pub(crate) fn end(&self) -> Option<u64> {
         self.ranges.last().map(|range| range.end)
