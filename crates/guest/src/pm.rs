@@ -156,9 +156,9 @@ impl PathManager {
         ask(self.requests.as_fd(), self.family, command, &attributes).map(drop)
     }
 
-    /// Joins a subflow to a connection.
-    pub(crate) fn create(&self, token: u32, ends: [Endpoint; 2]) -> Result<()> {
-        self.subflow(SUBFLOW_CREATE, token, ends, None)
+    /// Joins a subflow to a connection. Before Linux 6.12 the SYN does not say that it is a backup.
+    pub(crate) fn create(&self, token: u32, ends: [Endpoint; 2], backup: bool) -> Result<()> {
+        self.subflow(SUBFLOW_CREATE, token, ends, backup.then_some(FLAG_BACKUP))
     }
 
     /// Signals to the other end that a subflow is a backup (MP_PRIO).

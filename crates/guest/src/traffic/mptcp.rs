@@ -201,7 +201,7 @@ impl MptcpFlow {
         let token = self.state.info.token;
         for part in self.state.parts.iter_mut().skip(1) {
             if part.stage == Stage::Wanted && now >= part.from {
-                match self.manager.create(token, part.ends) {
+                match self.manager.create(token, part.ends, part.backup) {
                     Ok(()) => part.stage = Stage::Created,
                     // The kernel allows it only after the first acknowledgement of the other end.
                     Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {}

@@ -210,12 +210,13 @@ impl DataSender {
     /// Writes data piece by piece (`mptcp_sendmsg`).
     fn write(&mut self, now: Time, wanted: u64, subflows: &mut Subflows<'_>) {
         let mut left = wanted;
-        self.set_no_space(false, subflows);
-        while left > 0 && !self.no_space {
+        let mut full = false;
+        while left > 0 && !full {
             let piece = left.min(self.writer.source().write_bytes());
             let mut copied = 0;
             while copied < piece {
                 let Some(space) = self.chunk_space() else {
+                    full = true;
                     self.set_no_space(true, subflows);
                     break;
                 };

@@ -10,7 +10,8 @@ pub(crate) struct SendBuffer {
     pub(super) written_bytes: u64,
     /// True if the application writes no more data.
     pub(super) stopped: bool,
-    /// True while a write waits for memory (`SOCK_NOSPACE`).
+    /// True from a write or a poll that finds the buffer full until a third of it is free
+    /// (`SOCK_NOSPACE`). Writes that succeed in between do not change it.
     pub(super) no_space: bool,
     /// Memory limit, bytes (`sk_sndbuf`).
     pub(crate) sndbuf: u64,

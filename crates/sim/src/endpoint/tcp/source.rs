@@ -62,8 +62,7 @@ impl Sender {
         if self.subflow.is_some() {
             return; // The connection's buffer applies.
         }
-        let queued = self.queued_memory();
-        if self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1 {
+        if self.is_writeable() {
             self.buffer.no_space = false;
         }
     }
@@ -127,26 +126,39 @@ impl Sender {
             self.slow_start_after_idle_check();
         }
         let mut left = wanted;
-        self.buffer.no_space = false;
-        while left > 0 && !self.buffer.no_space && self.buffer.source_at.is_none() {
-            left -= self.write_piece(left);
+        let mut full = false;
+        while left > 0 && !full && self.buffer.source_at.is_none() {
+            let written;
+            (written, full) = self.write_piece(left);
+            left -= written;
+        }
+        // A server's poll waits for requests and sees a full buffer (`tcp_poll`).
+        if self.buffer.writer.source() == Source::Session && !self.is_writeable() {
+            self.buffer.no_space = true;
         }
     }
 
-    /// Performs one call of `tcp_sendmsg_locked`, or the rest of one. Returns the number of bytes
-    /// written.
-    fn write_piece(&mut self, wanted: u64) -> u64 {
-        let begun = core::mem::take(&mut self.buffer.copied_bytes);
-        self.begin_call(begun > 0);
-        let written = self.write_in_call(wanted, begun);
-        self.end_call();
-        written
+    /// Returns true if a third of the send buffer is free (`sk_stream_is_writeable`).
+    fn is_writeable(&self) -> bool {
+        let queued = self.queued_memory();
+        self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1
     }
 
-    fn write_in_call(&mut self, wanted: u64, begun: u64) -> u64 {
+    /// Performs one call of `tcp_sendmsg_locked`, or the rest of one. Returns the number of bytes
+    /// written, and whether the buffer is full.
+    fn write_piece(&mut self, wanted: u64) -> (u64, bool) {
+        let begun = core::mem::take(&mut self.buffer.copied_bytes);
+        self.begin_call(begun > 0);
+        let result = self.write_in_call(wanted, begun);
+        self.end_call();
+        result
+    }
+
+    fn write_in_call(&mut self, wanted: u64, begun: u64) -> (u64, bool) {
         let goal = self.size_goal();
         let wanted = wanted.min(self.buffer.writer.source().write_bytes() - begun);
         let mut written = 0;
+        let mut full = false;
         while written < wanted {
             let space = self.write_queue.tail_space_bytes(goal).min(wanted - written);
             let bytes = if space > 0 {
@@ -158,6 +170,7 @@ impl Sender {
                 self.write_queue.begin(bytes);
                 bytes
             } else {
+                full = true;
                 self.buffer.no_space = true;
                 break;
             };
@@ -167,15 +180,15 @@ impl Sender {
                 self.buffer.written_bytes += written;
                 self.buffer.copied_bytes = begun + written;
                 self.buffer.source_at = Some(self.now + RUNNING);
-                return written;
+                return (written, false);
             }
         }
         self.buffer.written_bytes += written;
         if written > 0 {
             self.mark_push();
-            self.push(if self.buffer.no_space { Push::Forced } else { Push::Pending });
+            self.push(if full { Push::Forced } else { Push::Pending });
         }
-        written
+        (written, full)
     }
 
     /// Sends when the last skb is full and more data follows. If more than half of the receive
