@@ -13,6 +13,8 @@ pub(crate) struct SendBuffer {
     /// True from a write or a poll that finds the buffer full until a third of it is free
     /// (`SOCK_NOSPACE`). Writes that succeed in between do not change it.
     pub(super) no_space: bool,
+    /// True from a wake-up for space until the application runs.
+    pub(super) woken: bool,
     /// Memory limit, bytes (`sk_sndbuf`).
     pub(crate) sndbuf: u64,
     /// Skbs of the retransmission queue. Each takes its overhead.
@@ -30,6 +32,7 @@ impl SendBuffer {
             written_bytes: 0,
             stopped: false,
             no_space: false,
+            woken: false,
             sndbuf: options.tcp_wmem[1],
             sent_skbs: 0,
             source_at: None,

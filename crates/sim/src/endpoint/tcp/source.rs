@@ -79,6 +79,7 @@ impl Sender {
             && self.buffer.writer.left(self.buffer.written_bytes) > 0;
         if more {
             self.buffer.source_at = Some(self.now + WAKE_UP);
+            self.buffer.woken = true;
         }
     }
 
@@ -106,6 +107,11 @@ impl Sender {
         self.check_app_limited();
         if self.subflow.is_some() {
             return; // The connection writes.
+        }
+        // Segments sent since the wake-up took memory: the application's poll looks again.
+        if core::mem::take(&mut self.buffer.woken) && !self.is_writeable() {
+            self.buffer.no_space = true;
+            return;
         }
         self.buffer.writer.act(self.now);
         self.host_queue.set_in_process(true);
