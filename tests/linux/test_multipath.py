@@ -12,6 +12,7 @@ import pytest
 
 import dumbbell
 from dumbbell.errors import DumbbellError
+from tests import kernel
 
 pytestmark = pytest.mark.kernel
 
@@ -117,6 +118,101 @@ def test_segments_end_where_the_kernels_do(tmp_path: Path) -> None:
     assert len(sent["sim"]) > 800
     assert sent["sim"] == sent["linux"]
     assert len({length for _, length in sent["sim"]}) > 3  # Not all are full.
+
+
+#: Two paths from a host with two links to one with two links, over a router each. The frames of
+#: both rates take whole ns.
+UNEQUAL = """\
+dumbbell: 1
+name: unequal paths
+hosts: {a: , b: }
+routers: {p: , q: }
+links:
+  - {between: [a, p]}
+  - {name: fast, between: [p, b], rate: FAST}
+  - {between: [a, q]}
+  - {name: slow, between: [q, b], rate: SLOW}
+flows:
+  - {name: m, from: a, to: b, mptcp: MPTCP}
+taps: [{at: a, link: a-p}, {at: a, link: a-q}]
+sampling: {packets: {to: DURATION}}
+duration: DURATION
+"""
+#: Windows in data segments differ: the kernel's sender has received its peer's key.
+SENT = ("seq_bytes", "payload_bytes", "ack_bytes", "tcp_flags")
+
+
+def sent(folder: Path, engine: str, **words: str) -> dict[tuple[str, str], list[object]]:
+    """Packets by subflow and direction."""
+    text = UNEQUAL
+    for name, value in words.items():
+        text = text.replace(name.upper(), value)
+    file = folder / "unequal.yaml"
+    file.write_text(text)
+    found = dumbbell.run(file, engine=engine).packets.sort("time_ns", maintain_order=True)
+    return {
+        (flow, direction): found.filter(flow=flow, direction=direction).select(SENT).rows()
+        for flow in ("m/1", "m/2")
+        for direction in ("out", "back")
+    }
+
+
+@pytest.mark.parametrize(
+    ("least", "words"),
+    [
+        # A transfer that the send buffer limits: chunks share pages, and a full buffer ends them.
+        # A split skb takes the rest of its mapping again.
+        (
+            200,
+            {
+                "fast": "3.2 Mbit/s, delay: 6 ms, buffer: 20 packets",
+                "slow": "0.8 Mbit/s, delay: 60 ms, buffer: 9 packets",
+                "mptcp": "{congestion_control: cubic, bytes: 900 KiB}",
+                "duration": "2500 ms",
+            },
+        ),
+        # A slow reader: autotuning counts each part of the queue, coalesced skbs fill the buffer.
+        (
+            300,
+            {
+                "fast": "16 Mbit/s, delay: 30 ms, buffer: 60 packets",
+                "slow": "16 Mbit/s, delay: 6 ms, buffer: 60 packets",
+                "mptcp": "{congestion_control: cubic, sink: {rate: 9 Mbit/s}}",
+                "duration": "400 ms",
+            },
+        ),
+        # Bursts of an application.
+        (
+            350,
+            {
+                "fast": "3.2 Mbit/s, delay: 30 ms, buffer: 30 packets",
+                "slow": "3.2 Mbit/s, delay: 6 ms, buffer: 30 packets",
+                "mptcp": "{congestion_control: cubic, source: {periodic: {chunk: 111 KiB, "
+                "interval: 700 ms}}}",
+                "duration": "8 s",
+            },
+        ),
+    ],
+    ids=["full buffer", "slow reader", "bursts"],
+)
+def test_subflows_carry_what_the_kernels_carry(
+    tmp_path: Path, least: int, words: dict[str, str]
+) -> None:
+    ours, kernels = (sent(tmp_path, engine, **words) for engine in ("sim", "linux"))
+    assert min(map(len, ours.values())) > least // 4
+    assert max(map(len, ours.values())) > least
+    assert ours == kernels
+
+
+@pytest.mark.skipif(kernel.RELEASE == "6.1", reason="6.1 marks a backup after it is established")
+def test_a_late_backup_carries_nothing(tmp_path: Path) -> None:
+    mptcp = (
+        "{congestion_control: cubic, subflows: [{local: a1, remote: b1}, "
+        "{local: a2, remote: b2, backup: true, start: 1 s}]}"
+    )
+    file = two_paths(tmp_path, mptcp)
+    for engine in ("sim", "linux"):
+        assert rows(file, engine)["m/2"]["delivered_bytes"] == 0, engine
 
 
 def _tshark(capture: Path, *words: str) -> list[str]:

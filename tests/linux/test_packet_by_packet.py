@@ -192,6 +192,23 @@ def test_memory_of_skbs_that_sacks_split_and_merge(tmp_path: Path) -> None:
     assert rows[0] == rows[1]
 
 
+def test_a_source_that_finds_a_full_buffer(tmp_path: Path) -> None:
+    """Writes of a source that succeed do not end the wait for space: the buffer grows on."""
+    text = (
+        "dumbbell: 1\nname: full\n"
+        "template: {dumbbell: {rate: 3.2 Mbit/s, rtt: 240 ms, buffer: 30 packets}}\n"
+        "flows: [{name: f, from: s1, to: d1, tcp: {congestion_control: reno, source: {on_off: "
+        "{chunk: 7 KiB, interval: 12 ms, on: 900 ms, off: 1700 ms}}}}]\n"
+        "taps: [{name: t, at: s1, link: s1-r1}]\n"
+        "sampling: {packets: {to: 8 s}}\n"
+        "duration: 8 s\n"
+    )
+    columns = [name for name in HEADER if name != "window_bytes"]
+    rows = [results.packets.select(columns).rows() for results in on_both(tmp_path, text)]
+    assert len(rows[0]) > 1500
+    assert rows[0] == rows[1]
+
+
 #: CoDel does not drop while a full frame waits, of 9014 bytes here (`psched_mtu`).
 @pytest.mark.parametrize(
     ("line", "least"),
