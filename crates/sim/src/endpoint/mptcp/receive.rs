@@ -177,14 +177,19 @@ impl DataReceiver {
             self.sample_rtt(receiver);
         }
         let limit = self.rcvbuf.max(receiver.rcvbuf_bytes());
-        let blocked = self.limits_subflows() && self.memory() > limit;
-        !blocked && self.take_from(now, receiver)
+        !self.blocks(limit) && self.take_from(now, receiver)
     }
 
     /// Returns true if data waits in its subflow while the connection's buffer is full, until Linux
     /// 6.18.
     fn limits_subflows(&self) -> bool {
         !self.options.rcvbuf_grow
+    }
+
+    /// Returns true if the memory in use is above `limit` and data waits to be read, which will free
+    /// some. Linux does not ask for the latter: out-of-order data alone can stop a connection there.
+    fn blocks(&self, limit: u64) -> bool {
+        self.limits_subflows() && self.memory() > limit && self.delivered_bytes() > self.copied
     }
 
     /// Takes in-order data from a subflow, until the buffer is full
@@ -197,7 +202,7 @@ impl DataReceiver {
         let segment_bytes = receiver.segment_bytes().max(1);
         while let Some(piece) = receiver.take_piece(segment_bytes) {
             self.arrived(now, piece.dsn, piece.bytes);
-            if self.limits_subflows() && self.memory() > self.rcvbuf {
+            if self.blocks(self.rcvbuf) {
                 break;
             }
         }
