@@ -95,7 +95,7 @@ test: build lint
 	-@$(BIN)/dumbbell kernel build
 	cargo test --workspace --quiet
 	$(BIN)/python -m mypy.stubtest dumbbell._core --ignore-disjoint-bases
-	$(BIN)/pytest --numprocesses "$$(nproc)" --maxprocesses 8 --dist loadfile
+	$(BIN)/pytest --numprocesses "$$(nproc)" --maxprocesses 8 --dist loadfile --durations 20
 
 # What the program and the tables say, in all generated pages. The last ones read the pages before them.
 pages: build
