@@ -112,11 +112,54 @@ def of_disciplines() -> str:
     )
 
 
+#: Statements of sources, of what no kernel has. Block `alone` has the measurements.
+STATEMENTS = {
+    "LEDBAT++": "draft-irtf-iccrg-ledbat-plus-plus §4: delay of 60 ms, slowdowns cost a tenth",
+    "Copa": "Arun and Balakrishnan 2018, §3: mean queue of 2.5 packets",
+}
+#: Laws that `crates/sim/tests/coupled.rs` checks.
+LAWS = (
+    ("LIA, OLIA, BALIA", "RFC 6356 §2: no less than the best path", "0.8 of it or more"),
+    ("", "RFC 6356 §2: no harm to TCP at a shared bottleneck", "TCP has 0.8 of half or more"),
+    ("", "RFC 6356 §2: traffic moves off the more congested path", "more than uncoupled, each"),
+    (
+        "wVegas",
+        "Cao et al. 2012: ten packets queued in all",
+        "1 to 20 packets per path, 0.95 of each",
+    ),
+)
+
+
+def _middle(cells: list[str]) -> str:
+    """The median of numbers with units, one of the cells."""
+    return sorted(cells, key=lambda cell: float(cell.split()[0]))[len(cells) // 2]
+
+
+def of_sources() -> str:
+    """Table of what no kernel has, beside the statements of its sources."""
+    alone = [
+        row
+        for row in rows(block(CONTROLS.read_text(encoding="utf-8"), "alone"), "")
+        if row["receiver"] == "ACK per packet"
+    ]
+    body = []
+    for name, statement in STATEMENTS.items():
+        mine = [row for row in alone if row["algorithm"] == name]
+        column = "mean queueing delay" if name == "LEDBAT++" else "mean queue (95th percentile)"
+        queue = _middle([row[column].partition(" (")[0] for row in mine])
+        used = _middle([row["utilisation"] for row in mine])
+        unit = "" if name == "LEDBAT++" else " packets"
+        body.append((name, statement, f"{queue}{unit}, utilisation {used} ({len(mine)} lines)"))
+    heads = ("algorithm", "statement", "here (median, or bound of a test)")
+    return _table(heads, [*body, *LAWS])
+
+
 def renewed(page: str) -> str:
     """A page with its blocks written anew."""
     for name, made in (
         ("by congestion control", of_controls()),
         ("by discipline", of_disciplines()),
+        ("by source", of_sources()),
     ):
         begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
         if begin in page:
