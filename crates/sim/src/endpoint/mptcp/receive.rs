@@ -199,9 +199,8 @@ impl DataReceiver {
         if self.limits_subflows() {
             self.rcvbuf = self.rcvbuf.max(receiver.rcvbuf_bytes());
         }
-        let segment_bytes = receiver.segment_bytes().max(1);
-        while let Some(piece) = receiver.take_piece(segment_bytes) {
-            self.arrived(now, piece.dsn, piece.bytes);
+        while let Some((dsn, skb)) = receiver.take_skb() {
+            self.arrived(now, dsn, skb);
             if self.blocks(self.rcvbuf) {
                 break;
             }
@@ -217,8 +216,9 @@ impl DataReceiver {
         !self.options.mptcp_set_rcvlowat || waiting >= self.sink.lowat_bytes
     }
 
-    /// Processes data bytes (`__mptcp_move_skb`, `__mptcp_ofo_queue`).
-    pub(crate) fn arrived(&mut self, now: Time, dsn: u64, bytes: u64) {
+    /// Processes an skb (`__mptcp_move_skb`, `__mptcp_ofo_queue`).
+    pub(crate) fn arrived(&mut self, now: Time, dsn: u64, mut skb: ReceivedSkb) {
+        let bytes = skb.bytes;
         let end = dsn + bytes;
         let layout = SkbLayout::of_connection(&self.options, self.rcvbuf);
         let counters = &mut self.counters;
@@ -232,7 +232,7 @@ impl DataReceiver {
                 return;
             }
             let before = self.reassembly.bytes();
-            self.reassembly.insert(layout, SackBlock { start: dsn, end });
+            self.reassembly.insert_skb(layout, SackBlock { start: dsn, end }, Some(skb));
             let held = self.reassembly.bytes();
             counters.duplicate_bytes += bytes - (held - before);
             counters.out_of_order_max_bytes = counters.out_of_order_max_bytes.max(held);
@@ -240,7 +240,10 @@ impl DataReceiver {
             return;
         }
         counters.duplicate_bytes += self.ack_seq - dsn;
-        let skb = ReceivedSkb::arriving(layout, self.ack_seq, end - self.ack_seq);
+        if dsn < self.ack_seq {
+            self.unread.end_last(); // Not coalesced (`MPTCP_SKB_CB(from)->offset`).
+            skb.bytes = end - self.ack_seq;
+        }
         self.unread.push_within(skb, layout.most_bytes());
         self.ack_seq = end;
         if !self.reassembly.is_empty() {

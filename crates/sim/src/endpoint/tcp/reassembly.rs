@@ -54,15 +54,17 @@ impl Reassembly {
         })
     }
 
-    /// Stores the new bytes of a segment in skbs.
-    fn fill_skbs(&mut self, layout: SkbLayout, new: SackBlock) {
+    /// Stores the new bytes of a segment in skbs. `whole`: an skb with all its bytes.
+    fn fill_skbs(&mut self, layout: SkbLayout, new: SackBlock, whole: Option<ReceivedSkb>) {
         let mut start = new.start;
         let mut at = self.skbs.partition_point(|held| held.block.end <= start);
         while start < new.end {
             let next = self.skbs.get(at).map(|held| held.block);
             let end = next.map_or(new.end, |next| next.start.min(new.end));
             if start < end {
-                let mut skb = ReceivedSkb::arriving(layout, start, end - start);
+                let mut skb = whole
+                    .filter(|whole| whole.bytes == end - start)
+                    .unwrap_or_else(|| ReceivedSkb::arriving(layout, start, end - start));
                 let before = at.checked_sub(1).and_then(|before| self.skbs.get_mut(before));
                 let memory_bytes = &mut self.memory_bytes;
                 let fits = before
@@ -95,7 +97,17 @@ impl Reassembly {
 
     /// Inserts a segment. Returns the part that was already present, if any (RFC 2883).
     pub(crate) fn insert(&mut self, layout: SkbLayout, new: SackBlock) -> Option<SackBlock> {
-        self.fill_skbs(layout, new);
+        self.insert_skb(layout, new, None)
+    }
+
+    /// [`Self::insert`] of an skb with all bytes of the segment.
+    pub(crate) fn insert_skb(
+        &mut self,
+        layout: SkbLayout,
+        new: SackBlock,
+        whole: Option<ReceivedSkb>,
+    ) -> Option<SackBlock> {
+        self.fill_skbs(layout, new, whole);
         // The first range that ends at or after the segment's start, and all ranges it touches.
         let first = self.ranges.partition_point(|range| range.end < new.start);
         let mut end = first;

@@ -151,6 +151,21 @@ impl ReceivedSkb {
         true
     }
 
+    /// Splits off the first bytes, with a head of their own.
+    fn split(&mut self, bytes: u64) -> Self {
+        let mut part = Self { bytes, ..*self };
+        if let (FreeSpace::Fragments(held, head), FreeSpace::Fragments(part_held, _)) =
+            (&mut self.free, &mut part.free)
+        {
+            *part_held = (*held * bytes).div_ceil(self.bytes);
+            *held -= *part_held - 1;
+            part.memory_bytes = *head + bytes;
+            self.memory_bytes -= bytes;
+        }
+        self.bytes -= bytes;
+        part
+    }
+
     /// Releases copied fragments before the skb waits out of order (`skb_condense`).
     pub(crate) fn condense(&mut self, layout: SkbLayout) {
         if layout.buffer == ReceiveBuffer::Copied {
@@ -201,6 +216,24 @@ impl ReceiveQueue {
         }
         self.memory_bytes += skb.memory_bytes;
         self.last = Some(skb);
+    }
+
+    /// Removes the first skb, or its first `most` bytes.
+    pub(crate) fn take(&mut self, most: u64) -> Option<ReceivedSkb> {
+        let only = self.earlier.is_empty();
+        let first = if only { self.last.as_mut() } else { self.earlier.front_mut() }?;
+        let before = first.memory_bytes;
+        if first.bytes > most {
+            let part = first.split(most);
+            self.memory_bytes -= before - first.memory_bytes;
+            return Some(part);
+        }
+        self.memory_bytes -= before;
+        if only {
+            self.last.take()
+        } else {
+            self.earlier.pop_front()
+        }
     }
 
     /// Ends the last skb: later ones are not coalesced with it.

@@ -4,6 +4,7 @@
 
 use super::mappings::{Mapping, Mappings};
 use super::output::Push;
+use super::receive_buffer::ReceivedSkb;
 use super::receiver::Receiver;
 use super::sender::{Phase, Sender};
 use super::wheel::Timer;
@@ -380,29 +381,25 @@ impl Receiver {
         }
     }
 
-    /// Next contiguous range of in-order data for the connection, at most `most` bytes.
-    pub(crate) fn take_piece(&mut self, most: u64) -> Option<Mapping> {
+    /// Next skb of in-order data for the connection, and its data sequence number. Its bytes are
+    /// contiguous in the connection's stream.
+    pub(crate) fn take_skb(&mut self) -> Option<(u64, ReceivedSkb)> {
         let fin = u64::from(self.finished || self.fin_at == Some(self.rcv_nxt));
         let end = self.rcv_nxt - fin;
         let from = self.copied_seq;
         if from >= end {
             return None;
         }
-        let piece = self.subflow.as_ref()?.mappings.piece(from, end.min(from + most))?;
-        #[cfg(test)]
-        if let Some(subflow) = &mut self.subflow {
-            subflow.taken.push((from, piece.dsn, piece.bytes));
-        }
-        self.copied_seq += piece.bytes;
-        let mut left = piece.bytes;
-        while let Some(read) = self.unread.read(left) {
-            left -= read;
-        }
+        let piece = self.subflow.as_ref()?.mappings.piece(from, end)?;
+        let skb = self.unread.take(piece.bytes)?;
+        self.copied_seq += skb.bytes;
         let copied_seq = self.copied_seq;
         if let Some(subflow) = &mut self.subflow {
+            #[cfg(test)]
+            subflow.taken.push((from, piece.dsn, skb.bytes));
             subflow.mappings.forget_below(copied_seq);
         }
-        Some(piece)
+        Some((piece.dsn, skb))
     }
 
     /// Shares the offered window with the connection, whose window never shrinks
@@ -432,11 +429,6 @@ impl Receiver {
     /// Returns true once the connection has the subflow (`conn_list`).
     pub(crate) fn has_joined(&self) -> bool {
         self.established
-    }
-
-    /// Payload bytes of a received segment (`icsk_ack.rcv_mss`).
-    pub(crate) fn segment_bytes(&self) -> u64 {
-        self.ack.rcv_mss
     }
 
     /// Sends an ACK at once if more than a segment is not acknowledged (`subflow_data_ready`).
