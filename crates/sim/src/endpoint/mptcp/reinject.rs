@@ -183,33 +183,42 @@ impl DataSender {
         }
     }
 
-    /// Reinjects the first missing data over a faster subflow if it blocks the connection's window.
-    /// Halves the congestion window of the blocking subflow once per RTT (Raiciu et al. 2012, §4.2,
-    /// mechanisms 1 and 2).
+    /// Frees a connection's window that a slower subflow blocks: halves the slow subflow's congestion
+    /// window once per RTT, and reinjects the first missing data once over the fast one (Raiciu et
+    /// al. 2012, §4.2, mechanisms 2 and 1; `mptcp_rcv_buf_optimization` of MPTCP 0.95).
     pub(super) fn unblock(&mut self, now: Time, fast: usize, subflows: &mut Subflows<'_>) {
         let una = self.snd_una;
-        let blocks = |subflow: &usize, subflows: &mut Subflows<'_>| {
-            let outstanding = subflows.sender(*subflow).outstanding();
+        let holds = |subflow: usize, subflows: &mut Subflows<'_>| {
+            let outstanding = subflows.sender(subflow).outstanding();
             outstanding.iter().any(|m| m.dsn <= una && una < m.dsn + m.bytes)
         };
-        let Some(slow) = (0..subflows.len()).find(|subflow| blocks(subflow, subflows)) else {
-            return;
-        };
-        if slow == fast || (0..subflows.len()).any(|s| s != slow && blocks(&s, subflows)) {
-            return; // Already reinjected there.
+        let slow = (0..subflows.len()).find(|&subflow| subflow != fast && holds(subflow, subflows));
+        let Some(slow) = slow else { return };
+        if subflows.sender(fast).rtt.srtt_us8 < subflows.sender(slow).rtt.srtt_us8 {
+            self.penalise(now, slow, subflows);
         }
-        let sender = subflows.sender(fast);
-        let most = u64::from(sender.mss).min(self.snd_nxt - una);
-        let bytes = sender.write_mapped(una, most);
-        self.counters.reinjected_bytes += bytes;
+        if !holds(fast, subflows) {
+            let sender = subflows.sender(fast);
+            let most = u64::from(sender.mss).min(self.snd_nxt - una);
+            self.counters.reinjected_bytes += sender.write_mapped(una, most);
+        }
+    }
+
+    /// Halves the congestion window of a subflow, at most once per RTT.
+    fn penalise(&mut self, now: Time, slow: usize, subflows: &mut Subflows<'_>) {
         let sender = subflows.sender(slow);
         let rtt_us = u64::from(sender.rtt.srtt_us8 >> 3);
         let since = self.states[slow].penalised.map(|at| now.since(at).as_us());
-        if since.is_none_or(|since| since >= rtt_us) {
-            self.states[slow].penalised = Some(now);
-            self.counters.penalties += 1;
-            sender.window.cwnd = (sender.window.cwnd >> 1).max(1);
-            sender.window.ssthresh = sender.window.cwnd.max(2);
+        if since.is_some_and(|since| since < rtt_us) {
+            return;
         }
+        self.states[slow].penalised = Some(now);
+        self.counters.penalties += 1;
+        let window = &mut sender.window;
+        // Slow start goes on.
+        if window.cwnd >= window.ssthresh {
+            window.ssthresh = (window.ssthresh >> 1).max(2);
+        }
+        window.cwnd = (window.cwnd >> 1).max(1);
     }
 }
