@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import shutil
 from pathlib import Path
@@ -207,6 +208,35 @@ def test_a_loop_that_waits_for_the_network_lets_others_run(tmp_path: Path) -> No
     assert isinstance(ended, int) and ended < 60e6
     (rtt,) = results.flows["rtt_mean_ns"].to_list()
     assert rtt == pytest.approx(20e6, rel=0.02)
+
+
+#: Reads the time stamp counter (RDTSC, RDTSCP) and the clock, without a compiler.
+COUNTER = """\
+import ctypes, mmap, time
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+at = ctypes.addressof(ctypes.c_char.from_buffer(page))
+join = bytes.fromhex("48c1e2204809d0c3")  # rax |= rdx << 32; return
+for offset, read in ((0, "0f31"), (64, "0f01f9")):
+    code = bytes.fromhex(read) + join
+    page[offset : offset + len(code)] = code
+    counter = ctypes.CFUNCTYPE(ctypes.c_uint64)(at + offset)
+    before = time.monotonic_ns()
+    ticks = [counter(), counter()]
+    print(before, *ticks, time.monotonic_ns())
+"""
+
+
+@installed("python3")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="RDTSC is an instruction of x86-64")
+def test_the_time_stamp_counter_has_virtual_time(tmp_path: Path) -> None:
+    """Go's scheduler takes random numbers from it; two runs would differ."""
+    rest = f"input: {json.dumps(COUNTER)}, expect: {{exit: 0}}"
+    results = ran(tmp_path, f"  - {{name: counter, on: s1, run: [python3, '-'], {rest}}}\n")
+    lines = str(of(results, "counter")["output"]).splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        before, first, second, after = map(int, line.split())
+        assert before < first < second < after < before + 10_000
 
 
 @installed("ping")
