@@ -54,7 +54,7 @@ def test_labels_are_what_the_simulator_knows(scenario: Any, tmp_path: Path) -> N
             # spurious time-out is taken for fast retransmission (docs/captures-accuracy.md).
             said = sum(scores[kind].right for kind in ("fast", "time-out", "tail loss probe"))
             near = scenario.name != "spurious time-outs" or tap == "sender"
-            assert said >= (0.98 if near else 0.75) * again.right
+            assert said >= (0.98 if near else 0.7) * again.right
     if scenario.seed == truth.WRAPPING_SEED:
         assert _wraps(tmp_path)
 

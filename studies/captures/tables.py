@@ -117,7 +117,7 @@ BURSTS = "{loss: {gilbert_elliott: {good_to_bad: 0.25 %, bad_to_good: 25 %}}}"
 HELD = "reordering: {probability: 2 %, extra_delay: 8 ms}"
 WRAPPING_SEED = 35
 SCENARIOS = [
-    Scenario("overflow"),
+    Scenario("overflow", forward="{buffer: 20 packets}"),
     Scenario("loss 1 %", forward=LOSS),
     Scenario("loss 1 %, BBR", forward=LOSS, cc="bbr"),
     Scenario("loss 1 %, no SACK", forward=LOSS, options="tcp_sack: false", cc="reno"),

@@ -120,6 +120,27 @@ def test_segments_end_where_the_kernels_do(tmp_path: Path) -> None:
     assert len({length for _, length in sent["sim"]}) > 3  # Not all are full.
 
 
+def test_two_paths_with_losses_are_the_kernels(tmp_path: Path) -> None:
+    """5 s with losses on both paths. At 30.28 Mbit/s a frame takes 400 000 ns; at 30 Mbit/s a third
+    of a nanosecond, which the kernel rounds away, decides which packet finds the queue full."""
+    text = GRID.read_text(encoding="utf-8").replace("duration: 30 s", "duration: 5 s")
+    text = text.replace("sampling: none\n", "")
+    for name, level in (("rate", "30.28 Mbit/s"), ("delay", "100 ms"), ("buffer", "60 packets")):
+        text = re.sub(rf"{name}: \[.*\]", f"{name}: [{level}]", text)
+    file = tmp_path / "paths.yaml"
+    taps = "taps: [{at: a, link: a1}, {at: a, link: a2}]\n"
+    file.write_text(f"{text}{taps}sampling: {{packets: {{from: 0 s, to: 5 s}}}}\n")
+    sent = {}
+    for engine in ("sim", "linux"):
+        packets = dumbbell.run(file, engine=engine).packets
+        for flow in ("m/1", "m/2"):
+            data = packets.filter((pl.col("payload_bytes") > 0) & (pl.col("flow") == flow))
+            sent[engine, flow] = data.select("seq_bytes", "payload_bytes").rows()
+    for flow in ("m/1", "m/2"):
+        assert len(sent["sim", flow]) > 2000
+        assert sent["sim", flow] == sent["linux", flow]
+
+
 #: Two paths from a host with two links to one with two links, over a router each. The frames of
 #: both rates take whole ns.
 UNEQUAL = """\

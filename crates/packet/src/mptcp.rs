@@ -36,6 +36,8 @@ pub enum Multipath {
     Mapping {
         /// Data sequence number of the segment's first byte.
         dsn: u64,
+        /// Bytes between the start of its skb's mapping and the segment.
+        offset_bytes: u32,
         /// True if a DATA_FIN follows the last byte (§3.3.3).
         fin: bool,
     },
@@ -56,6 +58,8 @@ const MAPPING: u64 = 7;
 const DATA_FIN: u64 = 8;
 /// Bit of a code that holds the variant's boolean field.
 const FLAG: u64 = 1 << 8;
+/// Bits below the offset into a mapping.
+const OFFSET_SHIFT: u32 = 32;
 
 impl Multipath {
     /// Encodes the option as two words. The first is never 0.
@@ -68,21 +72,26 @@ impl Multipath {
             Self::JoinAck => [JOIN_ACK, 0],
             Self::DataAck { data_ack, fin } => [with(DATA_ACK, fin), data_ack],
             Self::NoMapping { closed } => [with(NO_MAPPING, closed), 0],
-            Self::Mapping { dsn, fin } => [with(MAPPING, fin), dsn],
+            Self::Mapping { dsn, offset_bytes, fin } => {
+                [with(MAPPING, fin) | u64::from(offset_bytes) << OFFSET_SHIFT, dsn]
+            }
             Self::DataFin { dsn } => [DATA_FIN, dsn],
         }
     }
 
     fn from_words([code, value]: [u64; 2]) -> Option<Self> {
         let flag = code & FLAG != 0;
-        Some(match code & !FLAG {
+        Some(match code & (FLAG - 1) {
             CAPABLE => Self::Capable,
             CAPABLE_ACK => Self::CapableAck { mapped_bytes: value as u16 },
             JOIN => Self::Join { backup: flag },
             JOIN_ACK => Self::JoinAck,
             DATA_ACK => Self::DataAck { data_ack: value, fin: flag },
             NO_MAPPING => Self::NoMapping { closed: flag },
-            MAPPING => Self::Mapping { dsn: value, fin: flag },
+            MAPPING => {
+                let offset_bytes = (code >> OFFSET_SHIFT) as u32;
+                Self::Mapping { dsn: value, offset_bytes, fin: flag }
+            }
             DATA_FIN => Self::DataFin { dsn: value },
             _ => return None,
         })
@@ -150,8 +159,8 @@ mod tests {
         Multipath::DataAck { data_ack: 7, fin: true },
         Multipath::NoMapping { closed: false },
         Multipath::NoMapping { closed: true },
-        Multipath::Mapping { dsn: 0, fin: false },
-        Multipath::Mapping { dsn: 1 << 40, fin: true },
+        Multipath::Mapping { dsn: 0, offset_bytes: 0, fin: false },
+        Multipath::Mapping { dsn: 1 << 40, offset_bytes: u32::MAX, fin: true },
         Multipath::DataFin { dsn: 9 },
     ];
 

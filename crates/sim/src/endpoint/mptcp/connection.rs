@@ -181,7 +181,7 @@ impl Connection {
                 self.acknowledge_fin(now, me, subflows);
             }
             Some(Multipath::NoMapping { closed: true }) => self.receiver.close_seen = true,
-            Some(Multipath::Mapping { dsn, fin: true }) => {
+            Some(Multipath::Mapping { dsn, fin: true, .. }) => {
                 self.receiver.fin_at = Some(dsn + u64::from(segment.payload_bytes));
             }
             _ => {}

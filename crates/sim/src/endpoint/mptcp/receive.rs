@@ -232,7 +232,7 @@ impl DataReceiver {
                 return;
             }
             let before = self.reassembly.bytes();
-            self.reassembly.insert_skb(layout, SackBlock { start: dsn, end }, Some(skb));
+            self.reassembly.insert(layout, SackBlock { start: dsn, end }, skb);
             let held = self.reassembly.bytes();
             counters.duplicate_bytes += bytes - (held - before);
             counters.out_of_order_max_bytes = counters.out_of_order_max_bytes.max(held);

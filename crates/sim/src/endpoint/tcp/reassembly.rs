@@ -45,26 +45,23 @@ impl Reassembly {
 
     /// Returns true if a segment needs a new skb, false if it coalesces with the skb that ends at
     /// its start (`tcp_ooo_try_coalesce`).
-    pub(crate) fn needs_skb(&self, layout: SkbLayout, new: SackBlock) -> bool {
+    pub(crate) fn needs_skb(&self, layout: SkbLayout, new: SackBlock, skb: &ReceivedSkb) -> bool {
         let at = self.skbs.partition_point(|held| held.block.end < new.start);
-        let piece = ReceivedSkb::arriving(layout, new.start, new.end - new.start);
         !self.skbs.get(at).is_some_and(|held| {
             // Merges into a copy.
-            held.block.end == new.start && { held.skb }.merge(&piece, layout.most_bytes())
+            held.block.end == new.start && { held.skb }.merge(skb, layout.most_bytes())
         })
     }
 
-    /// Stores the new bytes of a segment in skbs. `whole`: an skb with all its bytes.
-    fn fill_skbs(&mut self, layout: SkbLayout, new: SackBlock, whole: Option<ReceivedSkb>) {
+    /// Stores the new bytes of a segment, whose skb is `whole`, in skbs.
+    fn fill_skbs(&mut self, layout: SkbLayout, new: SackBlock, whole: ReceivedSkb) {
         let mut start = new.start;
         let mut at = self.skbs.partition_point(|held| held.block.end <= start);
         while start < new.end {
             let next = self.skbs.get(at).map(|held| held.block);
             let end = next.map_or(new.end, |next| next.start.min(new.end));
             if start < end {
-                let mut skb = whole
-                    .filter(|whole| whole.bytes == end - start)
-                    .unwrap_or_else(|| ReceivedSkb::arriving(layout, start, end - start));
+                let mut skb = whole.part(layout, start, end - start);
                 let before = at.checked_sub(1).and_then(|before| self.skbs.get_mut(before));
                 let memory_bytes = &mut self.memory_bytes;
                 let fits = before
@@ -95,19 +92,14 @@ impl Reassembly {
         Some(skb)
     }
 
-    /// Inserts a segment. Returns the part that was already present, if any (RFC 2883).
-    pub(crate) fn insert(&mut self, layout: SkbLayout, new: SackBlock) -> Option<SackBlock> {
-        self.insert_skb(layout, new, None)
-    }
-
-    /// [`Self::insert`] of an skb with all bytes of the segment.
-    pub(crate) fn insert_skb(
+    /// Inserts a segment with its skb. Returns the part that was already present, if any (RFC 2883).
+    pub(crate) fn insert(
         &mut self,
         layout: SkbLayout,
         new: SackBlock,
-        whole: Option<ReceivedSkb>,
+        skb: ReceivedSkb,
     ) -> Option<SackBlock> {
-        self.fill_skbs(layout, new, whole);
+        self.fill_skbs(layout, new, skb);
         // The first range that ends at or after the segment's start, and all ranges it touches.
         let first = self.ranges.partition_point(|range| range.end < new.start);
         let mut end = first;
@@ -191,7 +183,8 @@ mod tests {
                     prop_assert_eq!(after, next);
                 } else {
                     let known = (new.start..new.end).filter(|b| held.contains(b)).count();
-                    let overlap = reassembly.insert(layout, new);
+                    let skb = ReceivedSkb::arriving(layout, new.start, new.end - new.start);
+                    let overlap = reassembly.insert(layout, new, skb);
                     prop_assert_eq!(overlap.is_some(), known > 0);
                     held.extend(new.start..new.end);
                 }

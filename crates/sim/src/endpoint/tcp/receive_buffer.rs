@@ -109,6 +109,8 @@ pub(crate) struct ReceivedSkb {
     /// Memory (`truesize`).
     pub(crate) memory_bytes: u64,
     free: FreeSpace,
+    /// Start of its mapping in a subflow.
+    mapping: u64,
 }
 
 impl ReceivedSkb {
@@ -126,13 +128,26 @@ impl ReceivedSkb {
             }
             ReceiveBuffer::Own { .. } => FreeSpace::Tail(0),
         };
-        Self { bytes, memory_bytes, free }
+        Self { bytes, memory_bytes, free, mapping: 0 }
+    }
+
+    /// The skb with a mapping that starts there. Only skbs of one mapping are coalesced.
+    pub(crate) fn of_mapping(self, start: u64) -> Self {
+        Self { mapping: start, ..self }
+    }
+
+    /// The skb if it has this many bytes, otherwise one for some of them, from `seq` on.
+    pub(crate) fn part(self, layout: SkbLayout, seq: u64, bytes: u64) -> Self {
+        if self.bytes == bytes {
+            return self;
+        }
+        Self::arriving(layout, seq, bytes).of_mapping(self.mapping)
     }
 
     /// Coalesces the following skb if there is space and the result has at most `most_bytes`.
     /// Returns true on success (`skb_try_coalesce`).
     pub(crate) fn merge(&mut self, next: &Self, most_bytes: u64) -> bool {
-        if self.bytes + next.bytes > most_bytes {
+        if self.mapping != next.mapping || self.bytes + next.bytes > most_bytes {
             return false;
         }
         match (&mut self.free, next.free) {

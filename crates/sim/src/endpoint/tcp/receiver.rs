@@ -393,11 +393,9 @@ impl Receiver {
             self.acknowledge_at_once();
             return;
         }
-        self.unread.push(ReceivedSkb::arriving(
-            SkbLayout::of(&self.options),
-            self.rcv_nxt,
-            end - self.rcv_nxt,
-        ));
+        let layout = SkbLayout::of(&self.options);
+        let skb = ReceivedSkb::arriving(layout, self.rcv_nxt, end - self.rcv_nxt);
+        self.unread.push(skb.of_mapping(self.mapping_start(segment)));
         self.rcv_nxt = end;
         self.data_received(segment);
         if !self.reassembly.is_empty() {
@@ -443,11 +441,13 @@ impl Receiver {
         let first = self.reassembly.is_empty();
         // A new skb is charged after the window grows, a coalesced one before.
         let layout = SkbLayout::of(&self.options);
-        let own_skb = self.reassembly.needs_skb(layout, block);
+        let skb = ReceivedSkb::arriving(layout, block.start, block.end - block.start)
+            .of_mapping(self.mapping_start(segment));
+        let own_skb = self.reassembly.needs_skb(layout, block, &skb);
         if own_skb && self.options.tcp_sack {
             self.grow_window(block.end - block.start, false);
         }
-        if let Some(duplicate) = self.reassembly.insert(layout, block) {
+        if let Some(duplicate) = self.reassembly.insert(layout, block, skb) {
             if duplicate == block {
                 self.duplicate_packets += 1;
             }

@@ -12,6 +12,7 @@ use dumbbell_model::Time;
 use dumbbell_packet::mptcp::MAPPING_BYTES;
 use dumbbell_packet::tcp::Syn;
 use dumbbell_packet::{Multipath, Segment};
+use std::collections::VecDeque;
 
 /// Role of a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,8 @@ impl LossIntervals {
 pub(crate) struct SendingSubflow {
     pub(crate) role: Role,
     pub(super) mappings: Mappings,
+    /// Subflow sequence numbers at which skbs with a mapping of their own start.
+    skb_starts: VecDeque<u64>,
     /// Bytes of the first skb.
     first_skb_bytes: u64,
     /// True after the peer has shown that it knows the subflow (`fully_established`).
@@ -132,6 +135,7 @@ impl Sender {
         self.subflow = Some(Box::new(SendingSubflow {
             role,
             mappings: Mappings::default(),
+            skb_starts: VecDeque::new(),
             first_skb_bytes: 0,
             confirmed: false,
             fell_back: plain,
@@ -194,7 +198,10 @@ impl Sender {
         }
         let dsn = subflow.mappings.dsn(seq)?;
         let fin = subflow.data_fin == Some(dsn + u64::from(bytes));
-        Some(Multipath::Mapping { dsn, fin })
+        let starts = &subflow.skb_starts;
+        let start = starts.partition_point(|&start| start <= seq).checked_sub(1);
+        let offset_bytes = start.map_or(0, |at| (seq - starts[at]) as u32);
+        Some(Multipath::Mapping { dsn, offset_bytes, fin })
     }
 
     /// Processes the SYN-ACK. Returns false if a join was refused.
@@ -275,6 +282,9 @@ impl Sender {
         }
         if let Some(subflow) = &mut self.subflow {
             subflow.mappings.insert(write_seq, dsn, bytes);
+            if space == 0 {
+                subflow.skb_starts.push_back(write_seq);
+            }
             #[cfg(test)]
             subflow.written.push((write_seq, dsn, bytes));
         }
@@ -304,6 +314,9 @@ impl Sender {
         let snd_una = self.snd_una;
         if let Some(subflow) = &mut self.subflow {
             subflow.mappings.forget_below(snd_una);
+            while subflow.skb_starts.get(1).is_some_and(|&next| next <= snd_una) {
+                subflow.skb_starts.pop_front();
+            }
         }
     }
 
@@ -373,6 +386,17 @@ impl Receiver {
         }
     }
 
+    /// Sequence number at which the mapping of a segment's skb starts. Segments of one mapping are
+    /// coalesced (`mptcp_skb_can_collapse`); 0 for plain TCP.
+    pub(super) fn mapping_start(&self, segment: &Segment) -> u64 {
+        match segment.multipath() {
+            Some(Multipath::Mapping { offset_bytes, .. }) if self.in_use().is_some() => {
+                segment.seq - u64::from(offset_bytes)
+            }
+            _ => 0,
+        }
+    }
+
     /// Acknowledges the third segment of a join, and each of its retransmissions.
     pub(crate) fn answer_join(&mut self, segment: &Segment) {
         let joins = self.in_use().is_some_and(|subflow| subflow.role != Role::Opens);
@@ -399,7 +423,7 @@ impl Receiver {
             subflow.taken.push((from, piece.dsn, skb.bytes));
             subflow.mappings.forget_below(copied_seq);
         }
-        Some((piece.dsn, skb))
+        Some((piece.dsn, skb.of_mapping(0)))
     }
 
     /// Shares the offered window with the connection, whose window never shrinks
