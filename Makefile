@@ -15,7 +15,7 @@ unexport CONDA_PREFIX
 # cargo fmt does not find modules that a macro over the catalogue declares.
 RUST_FILES = $(shell find crates fuzz -name '*.rs' -not -path '*/target/*')
 
-.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check docs test lint format bench bench-all bench-capture bench-queues page-load lock pages clean
+.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check docs test lint format bench bench-all bench-capture bench-controls bench-queues page-load lock pages clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
@@ -34,6 +34,7 @@ help:
 	@echo "make bench-capture  speed and memory of dumbbell capture, beside tshark and tcptrace"
 	@echo "make page-load   a browser's page load, captured and described (root, Debian's nginx, chromium)"
 	@echo "make bench-queues   time per packet, by queue discipline"
+	@echo "make bench-controls time per packet, by congestion control"
 
 $(VENV)/.ready: requirements.lock scripts/setup.sh
 	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV)
@@ -123,6 +124,9 @@ bench-capture: build
 
 bench-queues: build
 	$(BIN)/python benchmarks/queues.py
+
+bench-controls: build
+	$(BIN)/python benchmarks/controls.py
 
 # The results stay in page-load/. describe.py with this folder renews docs/page-load.md.
 page-load: build

@@ -15,7 +15,7 @@ from pathlib import Path
 from dumbbell import _core
 from dumbbell.codes import Code
 from dumbbell.engines import ENGINES, Monitor, Run, SimEngine
-from dumbbell.engines.linux.kernel import kernels
+from dumbbell.engines.linux.kernel import kernels, outdated_note
 from dumbbell.engines.linux.registers import needed_bytes
 from dumbbell.engines.linux.trial import carry_a_flow
 from dumbbell.errors import DumbbellError
@@ -105,7 +105,9 @@ def _linux() -> str:
     if not kernels():
         return "no kernel is built; build one with: dumbbell kernel build"
     engine, result = carry_a_flow()
-    return f"{engine.version}: 2 s of a flow in {result.wall_s:.2f} s, digest {result.digest[:12]}"
+    told = f"{engine.version}: 2 s of a flow in {result.wall_s:.2f} s, digest {result.digest[:12]}"
+    note = outdated_note(kernels())
+    return f"{told}\n{note}" if note else told
 
 
 def _registers() -> str:

@@ -82,11 +82,13 @@ def kernel_list() -> None:
     """List the kernels that were built."""
     with guarded():
         from dumbbell.cli.kernel_display import kernels_table
-        from dumbbell.engines.linux.kernel import kernels
+        from dumbbell.engines.linux.kernel import kernels, outdated_note
 
         found = kernels()
         if found:
             console.out.print(kernels_table(found))
+            if note := outdated_note(found):
+                say(note)
         else:
             say("There is no kernel yet; build one with: dumbbell kernel build")
 

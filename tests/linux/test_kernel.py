@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from dumbbell.engines.linux import death, registers, trial
+from dumbbell.engines.linux import kernel as built
 from dumbbell.engines.linux.kernel import Kernel
 from dumbbell.engines.linux.launch import GuestDied, memory_folder
 from dumbbell.errors import EngineError
@@ -81,6 +83,36 @@ def test_a_kernel_of_another_machine_is_refused_with_both_sizes(
         "Linux 6.1.192 cannot run on this processor: its registers (XSAVE) take 11008 bytes, and "
         "the kernel holds 2696; build one that fits with: dumbbell kernel build"
     )
+
+
+def test_a_kernel_with_other_patches_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    root = built.kernels_folder()
+    (root / "names").mkdir(parents=True)
+    added = built.carried().hashes()
+    for name, digit, changed in (
+        ("now", "a", {}),
+        ("machine", "b", {registers.OPTION: "4096"}),
+        ("mine", "c", {"given 1 my.patch": "0"}),
+        ("then", "d", {"config": "0"}),
+    ):
+        folder = root / (digit * 32)
+        folder.mkdir()
+        (folder / "linux").touch()
+        about = {
+            "version": "6.12",
+            "built_from": "x",
+            "source": "debian x",
+            "added": added | changed,
+        }
+        (folder / "kernel.json").write_text(json.dumps({**about, "added": added | changed}))
+        (root / "names" / name).write_text(digit * 32)
+    found = built.kernels()
+    assert [kernel.name for kernel in found if kernel.outdated] == ["then"]
+    assert built.outdated_note(found).endswith("to be built again: then")
+    assert built.outdated_note(found[:1]) == ""
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,9 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ class Kernel:
         built_from: The source as a person calls it.
         executable: User-Mode Linux.
         own: True if it may have what Debian's source has not: patches were given, or a tree.
+        outdated: True if it was built with other patches or options than this version has.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Kernel:
     built_from: str
     executable: Path
     own: bool = False
+    outdated: bool = False
 
     @property
     def config(self) -> Path:
@@ -132,6 +135,14 @@ def kernels() -> list[Kernel]:
     listed = [*sorted(names.items()), *(("", hashed) for hashed in unnamed)]
     found = (_kept(hashed, name) for name, hashed in listed)
     return [kernel for kernel in found if kernel is not None]
+
+
+def outdated_note(kernels: Iterable[Kernel]) -> str:
+    """Which of these kernels to build again, and why; empty if none."""
+    names = [kernel.name for kernel in kernels if kernel.outdated and kernel.name]
+    if not names:
+        return ""
+    return f"built with other patches than this version has, to be built again: {', '.join(names)}"
 
 
 def kernel_named(name: str) -> Kernel:
@@ -360,10 +371,10 @@ def _kept(hashed: str, name: str = "") -> Kernel | None:
     try:
         about: dict[str, Any] = json.loads((folder / "kernel.json").read_text())
         version, built_from = str(about["version"]), str(about["built_from"])
-        own = _is_own(about)
+        own, outdated = _is_own(about), _is_outdated(about)
     except (OSError, ValueError, KeyError, AttributeError):
         return None
-    kernel = Kernel(name, version, hashed, built_from, executable, own)
+    kernel = Kernel(name, version, hashed, built_from, executable, own, outdated)
     return kernel if executable.is_file() else None
 
 
@@ -371,6 +382,27 @@ def _is_own(about: Mapping[str, Any]) -> bool:
     """Returns true if `kernel.json` tells of given patches, or of a tree."""
     given = any(name.startswith("given ") for name in about["added"])
     return given or not str(about["source"]).startswith("debian ")
+
+
+@cache
+def _carried_here() -> dict[str, str]:
+    """Patches and options of this version, without those for this processor."""
+    try:
+        added = carried().hashes()
+    except EngineError:
+        return {}
+    return {name: value for name, value in added.items() if name != registers.OPTION}
+
+
+def _is_outdated(about: Mapping[str, Any]) -> bool:
+    """Returns true if `kernel.json` tells of other patches or options than this version has."""
+    here = _carried_here()
+    added = {
+        name: value
+        for name, value in about["added"].items()
+        if name != registers.OPTION and not name.startswith("given ")
+    }
+    return bool(here) and added != here
 
 
 def _names() -> dict[str, str]:
