@@ -138,7 +138,7 @@ def kernels() -> list[Kernel]:
 
 
 def outdated_note(kernels: Iterable[Kernel]) -> str:
-    """Which of these kernels to build again, and why; empty if none."""
+    """Names the kernels to build again, with the reason; empty if there is none."""
     names = [kernel.name for kernel in kernels if kernel.outdated and kernel.name]
     if not names:
         return ""
