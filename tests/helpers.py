@@ -52,6 +52,14 @@ def message(text: str, **options: Any) -> str:
     return str(raised.value)
 
 
+def size(path: Path) -> int:
+    """Bytes of a file, 0 if it is gone: a store that is written to folds its journals away."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def stream(table: str, rows: list[dict[str, Any]]) -> bytes:
     """A result table as an engine gives it; columns not named are filled."""
     fill = {pl.Int64(): -1, pl.Float64(): float("nan"), pl.String(): ""}

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from dumbbell.cli import app
 from dumbbell.experiment import json_schema
-from tests.helpers import ROOT
+from tests.helpers import ROOT, size
 from tests.running.test_execution import SMALL
 
 BAD_STORE = "/proc/none"
@@ -156,7 +156,7 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(small: Path, tmp_path: 
     ) as child:
         until = time.monotonic() + 30
         while time.monotonic() < until:
-            if any(log.stat().st_size for log in store.glob("journal/*.log")):
+            if any(size(log) for log in store.glob("journal/*.log")):
                 break
             time.sleep(0.02)
         os.kill(child.pid, signal.SIGINT)

@@ -17,7 +17,7 @@ import pytest
 
 import dumbbell
 from dumbbell.results import Results
-from tests.helpers import ROOT
+from tests.helpers import ROOT, size
 from tests.scale import SCALE
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ def sweep(file: Path, store: Path) -> subprocess.Popen[bytes]:
 
 def written(store: Path) -> int:
     """Bytes of finished runs outside segments: grows with every run."""
-    return sum(log.stat().st_size for log in store.glob("journal/*.log"))
+    return sum(size(log) for log in store.glob("journal/*.log"))
 
 
 def kill_after(child: subprocess.Popen[bytes], store: Path, growth: int) -> bool:
