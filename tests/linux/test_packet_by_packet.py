@@ -193,10 +193,11 @@ def test_memory_of_skbs_that_sacks_split_and_merge(tmp_path: Path) -> None:
 
 
 def test_a_source_that_finds_a_full_buffer(tmp_path: Path) -> None:
-    """Writes of a source that succeed do not end the wait for space: the buffer grows on."""
+    """Writes of a source that succeed do not end the wait for space: the buffer grows on. With an
+    RTT of 240 ms the write at 1120 ms comes at the instant at which a frame leaves."""
     text = (
         "dumbbell: 1\nname: full\n"
-        "template: {dumbbell: {rate: 3.2 Mbit/s, rtt: 240 ms, buffer: 30 packets}}\n"
+        "template: {dumbbell: {rate: 3.2 Mbit/s, rtt: 241.3 ms, buffer: 30 packets}}\n"
         "flows: [{name: f, from: s1, to: d1, tcp: {congestion_control: reno, source: {on_off: "
         "{chunk: 7 KiB, interval: 12 ms, on: 900 ms, off: 1700 ms}}}}]\n"
         "taps: [{name: t, at: s1, link: s1-r1}]\n"

@@ -38,6 +38,8 @@ pub enum Multipath {
         dsn: u64,
         /// Bytes between the start of its skb's mapping and the segment.
         offset_bytes: u32,
+        /// Fragments of the sender's pages with the payload, 1 or more.
+        fragments: u8,
         /// True if a DATA_FIN follows the last byte (§3.3.3).
         fin: bool,
     },
@@ -58,7 +60,8 @@ const MAPPING: u64 = 7;
 const DATA_FIN: u64 = 8;
 /// Bit of a code that holds the variant's boolean field.
 const FLAG: u64 = 1 << 8;
-/// Bits below the offset into a mapping.
+/// Bits below the number of fragments, and below the offset into a mapping.
+const FRAGMENTS_SHIFT: u32 = 16;
 const OFFSET_SHIFT: u32 = 32;
 
 impl Multipath {
@@ -72,8 +75,9 @@ impl Multipath {
             Self::JoinAck => [JOIN_ACK, 0],
             Self::DataAck { data_ack, fin } => [with(DATA_ACK, fin), data_ack],
             Self::NoMapping { closed } => [with(NO_MAPPING, closed), 0],
-            Self::Mapping { dsn, offset_bytes, fin } => {
-                [with(MAPPING, fin) | u64::from(offset_bytes) << OFFSET_SHIFT, dsn]
+            Self::Mapping { dsn, offset_bytes, fragments, fin } => {
+                let fragments = u64::from(fragments) << FRAGMENTS_SHIFT;
+                [with(MAPPING, fin) | fragments | u64::from(offset_bytes) << OFFSET_SHIFT, dsn]
             }
             Self::DataFin { dsn } => [DATA_FIN, dsn],
         }
@@ -90,7 +94,8 @@ impl Multipath {
             NO_MAPPING => Self::NoMapping { closed: flag },
             MAPPING => {
                 let offset_bytes = (code >> OFFSET_SHIFT) as u32;
-                Self::Mapping { dsn: value, offset_bytes, fin: flag }
+                let fragments = (code >> FRAGMENTS_SHIFT) as u8;
+                Self::Mapping { dsn: value, offset_bytes, fragments, fin: flag }
             }
             DATA_FIN => Self::DataFin { dsn: value },
             _ => return None,
@@ -159,8 +164,8 @@ mod tests {
         Multipath::DataAck { data_ack: 7, fin: true },
         Multipath::NoMapping { closed: false },
         Multipath::NoMapping { closed: true },
-        Multipath::Mapping { dsn: 0, offset_bytes: 0, fin: false },
-        Multipath::Mapping { dsn: 1 << 40, offset_bytes: u32::MAX, fin: true },
+        Multipath::Mapping { dsn: 0, offset_bytes: 0, fragments: 1, fin: false },
+        Multipath::Mapping { dsn: 1 << 40, offset_bytes: u32::MAX, fragments: u8::MAX, fin: true },
         Multipath::DataFin { dsn: 9 },
     ];
 

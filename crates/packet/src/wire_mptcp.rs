@@ -216,7 +216,12 @@ mod tests {
             (Multipath::DataAck { data_ack: 9, fin: false }, Segment::default(), 1, 12),
             (Multipath::DataAck { data_ack: 9, fin: true }, Segment::default(), 1, 28),
             (Multipath::NoMapping { closed: true }, Segment::default(), 0, 8),
-            (Multipath::Mapping { dsn: 7, offset_bytes: 0, fin: false }, Segment::default(), 0, 24),
+            (
+                Multipath::Mapping { dsn: 7, offset_bytes: 0, fragments: 1, fin: false },
+                Segment::default(),
+                0,
+                24,
+            ),
             (Multipath::DataFin { dsn: 7 }, Segment::default(), 0, 24),
         ];
         for (option, segment, side, length) in cases {
@@ -244,8 +249,11 @@ mod tests {
     #[test]
     fn a_mapping_names_both_sequence_numbers() {
         let segment = Segment { seq: 100, payload_bytes: 50, ..Segment::default() };
-        let bytes =
-            written(Multipath::Mapping { dsn: 1000, offset_bytes: 0, fin: true }, segment, 0);
+        let bytes = written(
+            Multipath::Mapping { dsn: 1000, offset_bytes: 0, fragments: 1, fin: true },
+            segment,
+            0,
+        );
         assert_eq!(bytes[2..4], [0x20, ACK | MAP | MAP64 | FIN]);
         assert_eq!(bytes[8..16], (0x19ec_5090_83d0_0a50_u64 + 1001).to_be_bytes());
         assert_eq!(bytes[16..20], 101_u32.to_be_bytes());

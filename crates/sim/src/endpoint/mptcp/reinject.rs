@@ -4,6 +4,7 @@
 use super::send::{Context, DataSender, RTO_MIN_MS};
 use super::Subflows;
 use crate::endpoint::tcp::sender::Phase;
+use crate::endpoint::tcp::subflow::Begins;
 use dumbbell_model::Time;
 
 /// Number of the connection's time-outs without a segment from a subflow after which the subflow is
@@ -46,7 +47,7 @@ impl DataSender {
             let sender = subflows.sender(subflow);
             sender.set_now(now);
             while from < head_end {
-                from += sender.write_mapped(from, head_end - from);
+                from += sender.write_mapped(from, head_end - from, Begins::Within);
             }
             sender.push_mapped();
             self.touched[subflow] = true;
@@ -161,7 +162,8 @@ impl DataSender {
             };
             let sender = subflows.sender(subflow);
             sender.set_now(now);
-            let bytes = sender.write_mapped(from, (to - from).min(u64::from(sender.mss)));
+            let bytes =
+                sender.write_mapped(from, (to - from).min(u64::from(sender.mss)), Begins::Within);
             sender.push_mapped();
             self.touched[subflow] = true;
             self.counters.reinjected_bytes += bytes;
@@ -200,7 +202,7 @@ impl DataSender {
         if !holds(fast, subflows) {
             let sender = subflows.sender(fast);
             let most = u64::from(sender.mss).min(self.snd_nxt - una);
-            self.counters.reinjected_bytes += sender.write_mapped(una, most);
+            self.counters.reinjected_bytes += sender.write_mapped(una, most, Begins::Within);
         }
     }
 

@@ -5,6 +5,7 @@ use super::chunks::Chunks;
 use super::scheduler::{self, Pick, Schedule, Stream, View};
 use super::Subflows;
 use crate::endpoint::tcp::sender::Phase;
+use crate::endpoint::tcp::subflow::Begins;
 use crate::endpoint::tcp::wheel::{Tick, Timer};
 use dumbbell_model::scenario::Connection;
 use dumbbell_model::writer::Writer;
@@ -165,12 +166,17 @@ impl DataSender {
     /// Lets an application that waits for space write (`mptcp_write_space`).
     pub(crate) fn write_space(&mut self, now: Time, subflows: &mut Subflows<'_>) {
         self.size_buffer(subflows);
-        if self.no_space && self.sndbuf.saturating_sub(self.memory) >= self.memory >> 1 {
+        if self.no_space && self.is_writeable() {
             self.set_no_space(false, subflows);
             if self.writer.fills_room() {
                 self.on_source(now, subflows);
             }
         }
+    }
+
+    /// `sk_stream_is_writeable`.
+    fn is_writeable(&self) -> bool {
+        self.sndbuf.saturating_sub(self.memory) >= self.memory >> 1
     }
 
     /// Sizes the buffer by those of the subflows: by the largest, or by their sum once that of an
@@ -228,9 +234,29 @@ impl DataSender {
             }
             left -= copied;
             if copied > 0 {
+                let sent = self.sent_bytes(subflows);
                 self.push(now, Context::Process, subflows);
+                if full && self.sent_bytes(subflows) > sent && self.ends_wait(subflows) {
+                    full = !self.writer.fills_room();
+                }
             }
         }
+    }
+
+    fn sent_bytes(&self, subflows: &mut Subflows<'_>) -> u64 {
+        (0..subflows.len()).map(|subflow| subflows.sender(subflow).snd_nxt).sum()
+    }
+
+    /// Until Linux 6.6, data that is sent before the call returns may end the wait for space
+    /// (`MPTCP_NOSPACE`), as a subflow's buffer has grown. `sk_stream_wait_memory` then sets
+    /// `SOCK_NOSPACE` once more, and nobody clears it: the subflows go on growing their buffers.
+    fn ends_wait(&mut self, subflows: &mut Subflows<'_>) -> bool {
+        if self.sndbuf_base.is_some() {
+            return false;
+        }
+        self.size_buffer(subflows);
+        self.no_space = !self.is_writeable();
+        !self.no_space
     }
 
     /// Space of the chunk that takes the next bytes; `None` if the buffer is full. Until Linux 6.8 a
@@ -432,11 +458,12 @@ impl DataSender {
         let window = self.window_end.saturating_sub(pick.from);
         let chunk_end = self.chunks.end_of(pick.from).unwrap_or(self.written);
         let most = (chunk_end.min(self.written) - pick.from).min(pick.most_bytes);
+        let begins = if self.chunks.ends_at(pick.from) { Begins::Chunk } else { Begins::Within };
         let sender = subflows.sender(pick.subflow);
         sender.set_now(now);
         self.touched[pick.subflow] = true;
         if self.fell_back {
-            return sender.write_mapped(pick.from, most);
+            return sender.write_mapped(pick.from, most, begins);
         }
         sender.widen_window(window);
         if window == 0 {
@@ -448,12 +475,12 @@ impl DataSender {
             if self.snd_una == self.snd_nxt && self.snd_una > 0 {
                 let sender = subflows.sender(pick.subflow);
                 if sender.is_idle() {
-                    sender.write_mapped(self.snd_una - 1, 1);
+                    sender.write_mapped(self.snd_una - 1, 1, Begins::Within);
                 }
             }
             return 0;
         }
-        sender.write_mapped(pick.from, most.min(window))
+        sender.write_mapped(pick.from, most.min(window), begins)
     }
 
     // What the other end says

@@ -220,12 +220,9 @@ impl Receiver {
     fn holds(&mut self, segment: &Segment, ecn_field: u8) -> bool {
         let layout = SkbLayout::of(&self.options);
         let bytes = u64::from(segment.payload_bytes);
-        let next = Waiting {
-            segment: *segment,
-            ecn_field,
-            unit_bytes: segment.payload_bytes,
-            skb: ReceivedSkb::arriving(layout, segment.seq, bytes),
-        };
+        let mut skb = ReceivedSkb::arriving(layout, segment.seq, bytes);
+        skb.condense(); // tcp_add_backlog
+        let next = Waiting { segment: *segment, ecn_field, unit_bytes: segment.payload_bytes, skb };
         self.reader.hold(next, self.ecn.mode != Mode::Accurate);
         true
     }

@@ -68,7 +68,7 @@ impl Reassembly {
                     .filter(|held| held.block.end == start)
                     .is_some_and(|held| merged(held, &skb, layout.most_bytes(), memory_bytes));
                 if !fits {
-                    skb.condense(layout);
+                    skb.condense();
                     self.memory_bytes += skb.memory_bytes;
                     self.skbs.insert(at, Held { block: SackBlock { start, end }, skb });
                     at += 1;

@@ -93,22 +93,23 @@ impl SkbLayout {
     }
 }
 
-/// Space left in an skb.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FreeSpace {
-    /// Number of fragments in use, and memory without payload of a segment that joins.
-    Fragments(u64, u64),
-    /// Free bytes after the data (tailroom).
-    Tail(u64),
-}
-
 /// An skb with payload that waits to be read or to become in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceivedSkb {
+    /// Payload that is not read.
     pub(crate) bytes: u64,
+    /// Payload that was read, which is part of the skb's length.
+    read_bytes: u64,
     /// Memory (`truesize`).
     pub(crate) memory_bytes: u64,
-    free: FreeSpace,
+    /// Memory without fragments (`SKB_TRUESIZE` of its head).
+    head_memory_bytes: u64,
+    /// True if there is payload in the head.
+    in_head: bool,
+    /// Free bytes behind the payload in the head (`skb_tailroom`); 0 if there are fragments.
+    tail_bytes: u64,
+    /// Number of fragments.
+    fragments: u64,
     /// Start of its mapping in a subflow.
     mapping: u64,
 }
@@ -117,23 +118,39 @@ impl ReceivedSkb {
     /// The skb of an arriving segment with payload from `seq`.
     pub(crate) fn arriving(layout: SkbLayout, seq: u64, bytes: u64) -> Self {
         let memory_bytes = layout.arriving_memory(bytes);
-        let free = match layout.buffer {
+        let head = Self {
+            bytes,
+            read_bytes: 0,
+            memory_bytes,
+            head_memory_bytes: memory_bytes - bytes,
+            in_head: true,
+            tail_bytes: 0,
+            fragments: 0,
+            mapping: 0,
+        };
+        match layout.buffer {
             ReceiveBuffer::Pages | ReceiveBuffer::SmallHead => {
                 let last = seq + bytes.max(1) - 1;
                 let fragments = 1 + last / layout.page_bytes - seq / layout.page_bytes;
-                FreeSpace::Fragments(fragments, memory_bytes - bytes)
+                Self { in_head: false, fragments, ..head }
             }
             ReceiveBuffer::Copied => {
-                FreeSpace::Tail(layout.copied_head_bytes(bytes) - HEAD_USED_BYTES - bytes)
+                let tail_bytes = layout.copied_head_bytes(bytes) - HEAD_USED_BYTES - bytes;
+                Self { tail_bytes, ..head }
             }
-            ReceiveBuffer::Own { .. } => FreeSpace::Tail(0),
-        };
-        Self { bytes, memory_bytes, free, mapping: 0 }
+            ReceiveBuffer::Own { .. } => Self { head_memory_bytes: memory_bytes, ..head },
+        }
     }
 
     /// The skb with a mapping that starts there. Only skbs of one mapping are coalesced.
     pub(crate) fn of_mapping(self, start: u64) -> Self {
         Self { mapping: start, ..self }
+    }
+
+    /// The skb with its fragments, if it has any, of this number.
+    pub(crate) fn in_fragments(self, count: u8) -> Self {
+        let fragments = if self.fragments > 0 { count.into() } else { 0 };
+        Self { fragments, ..self }
     }
 
     /// The skb if it has this many bytes, otherwise one for some of them, from `seq` on.
@@ -147,20 +164,18 @@ impl ReceivedSkb {
     /// Coalesces the following skb if there is space and the result has at most `most_bytes`.
     /// Returns true on success (`skb_try_coalesce`).
     pub(crate) fn merge(&mut self, next: &Self, most_bytes: u64) -> bool {
-        if self.mapping != next.mapping || self.bytes + next.bytes > most_bytes {
+        let bytes = self.read_bytes + self.bytes + next.bytes;
+        if self.mapping != next.mapping || bytes > most_bytes {
             return false;
         }
-        match (&mut self.free, next.free) {
-            (FreeSpace::Fragments(held, _), FreeSpace::Fragments(more, head_bytes))
-                if *held + more <= FRAGMENTS_MAX =>
-            {
-                *held += more;
-                self.memory_bytes += next.memory_bytes - head_bytes;
-            }
-            (FreeSpace::Tail(free), _) if next.bytes > 0 && next.bytes <= *free => {
-                *free -= next.bytes;
-            }
-            _ => return false,
+        if next.bytes > 0 && next.bytes <= self.tail_bytes {
+            self.tail_bytes -= next.bytes;
+        } else if next.in_head || self.fragments + next.fragments > FRAGMENTS_MAX {
+            return false; // The head of an skb is not a page (`skb_head_is_locked`).
+        } else {
+            self.fragments += next.fragments;
+            self.tail_bytes = 0;
+            self.memory_bytes += next.memory_bytes - next.head_memory_bytes;
         }
         self.bytes += next.bytes;
         true
@@ -169,22 +184,29 @@ impl ReceivedSkb {
     /// Splits off the first bytes, with a head of their own.
     fn split(&mut self, bytes: u64) -> Self {
         let mut part = Self { bytes, ..*self };
-        if let (FreeSpace::Fragments(held, head), FreeSpace::Fragments(part_held, _)) =
-            (&mut self.free, &mut part.free)
-        {
-            *part_held = (*held * bytes).div_ceil(self.bytes);
-            *held -= *part_held - 1;
-            part.memory_bytes = *head + bytes;
+        if self.fragments > 0 {
+            part.fragments = (self.fragments * bytes).div_ceil(self.bytes);
+            part.memory_bytes = self.head_memory_bytes + bytes;
+            self.fragments -= part.fragments - 1;
             self.memory_bytes -= bytes;
         }
         self.bytes -= bytes;
         part
     }
 
-    /// Releases copied fragments before the skb waits out of order (`skb_condense`).
-    pub(crate) fn condense(&mut self, layout: SkbLayout) {
-        if layout.buffer == ReceiveBuffer::Copied {
-            self.memory_bytes -= self.bytes;
+    /// Releases the fragments of an skb that waits, if its payload is copied or fits into the free
+    /// space of its head (`skb_condense`).
+    pub(crate) fn condense(&mut self) {
+        if self.fragments == 0 {
+            self.memory_bytes = self.head_memory_bytes;
+            return;
+        }
+        let free_bytes = self.head_memory_bytes - SK_BUFF_BYTES - HEAD_USED_BYTES;
+        if !self.in_head && self.bytes <= free_bytes {
+            self.memory_bytes = self.head_memory_bytes;
+            self.tail_bytes = free_bytes - self.bytes;
+            self.fragments = 0;
+            self.in_head = true;
         }
     }
 }
@@ -264,6 +286,7 @@ impl ReceiveQueue {
         let first = first.filter(|_| most > 0)?;
         let piece = most.min(first.bytes);
         first.bytes -= piece;
+        first.read_bytes += piece;
         if first.bytes == 0 {
             self.memory_bytes -= first.memory_bytes;
             if only {
@@ -312,13 +335,13 @@ mod tests {
         let memory = |segments| filled(COPIED, segments).memory_bytes();
         assert_eq!([1, 2, 3, 4].map(memory), [5800, 5800, 11_600, 11_600]);
         let mut early = ReceivedSkb::arriving(COPIED, 0, FULL);
-        early.condense(COPIED);
+        early.condense();
         assert_eq!(early.memory_bytes, 4352);
         // Shorter segments, on arrival and condensed: 1144 and 304 bytes.
         for (bytes, arrived, condensed) in [(1144, 3448, 2304), (304, 1584, 1280)] {
             let mut early = ReceivedSkb::arriving(COPIED, 0, bytes);
             assert_eq!(early.memory_bytes, arrived);
-            early.condense(COPIED);
+            early.condense();
             assert_eq!(early.memory_bytes, condensed);
         }
     }
@@ -332,6 +355,41 @@ mod tests {
             [64, 65, 256, 257, 384, 1280, 1281].map(head),
             [704, 1024, 1024, 2048, 2048, 2048, 4096]
         );
+    }
+
+    #[test]
+    fn a_short_skb_that_waits_has_its_payload_in_the_head() {
+        // Linux 6.1: 96 bytes waited in 1280 bytes of memory, 384 bytes of its head are free.
+        let full = ReceivedSkb::arriving(PAGES, 96, FULL);
+        let mut short = ReceivedSkb::arriving(PAGES, 0, 96);
+        assert_eq!(short.memory_bytes, 1376);
+        short.condense();
+        assert_eq!(short.memory_bytes, 1280);
+        // What follows becomes a fragment, but itself it can be no fragment of another.
+        assert!({ short }.merge(&full, u64::MAX) && !{ full }.merge(&short, u64::MAX));
+        assert!(short.merge(&ReceivedSkb::arriving(PAGES, 96, 288), u64::MAX));
+        assert_eq!((short.bytes, short.memory_bytes, short.tail_bytes), (384, 1280, 0));
+        let mut long = ReceivedSkb::arriving(PAGES, 0, 385);
+        long.condense();
+        assert_eq!(long.memory_bytes, 1665);
+        // Smaller heads have 64 bytes of space.
+        let small = SkbLayout { buffer: ReceiveBuffer::SmallHead, ..PAGES };
+        for (bytes, memory_bytes) in [(64, 960), (65, 1025)] {
+            let mut skb = ReceivedSkb::arriving(small, 0, bytes);
+            skb.condense();
+            assert_eq!(skb.memory_bytes, memory_bytes);
+        }
+    }
+
+    #[test]
+    fn bytes_that_were_read_count_for_the_limit_of_a_connection() {
+        let mut queue = ReceiveQueue::default();
+        let skb = |at| ReceivedSkb::arriving(PAGES, at * FULL, FULL);
+        queue.push_within(skb(0), 2 * FULL);
+        queue.push_within(skb(1), 2 * FULL);
+        assert_eq!((queue.skbs(), queue.read(2 * FULL - 1)), (1, Some(2 * FULL - 1)));
+        queue.push_within(skb(2), 2 * FULL);
+        assert_eq!(queue.skbs(), 2);
     }
 
     #[test]

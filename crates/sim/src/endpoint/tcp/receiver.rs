@@ -395,7 +395,7 @@ impl Receiver {
         }
         let layout = SkbLayout::of(&self.options);
         let skb = ReceivedSkb::arriving(layout, self.rcv_nxt, end - self.rcv_nxt);
-        self.unread.push(skb.of_mapping(self.mapping_start(segment)));
+        self.unread.push(self.mapped(skb, segment));
         self.rcv_nxt = end;
         self.data_received(segment);
         if !self.reassembly.is_empty() {
@@ -441,8 +441,8 @@ impl Receiver {
         let first = self.reassembly.is_empty();
         // A new skb is charged after the window grows, a coalesced one before.
         let layout = SkbLayout::of(&self.options);
-        let skb = ReceivedSkb::arriving(layout, block.start, block.end - block.start)
-            .of_mapping(self.mapping_start(segment));
+        let skb = ReceivedSkb::arriving(layout, block.start, block.end - block.start);
+        let skb = self.mapped(skb, segment);
         let own_skb = self.reassembly.needs_skb(layout, block, &skb);
         if own_skb && self.options.tcp_sack {
             self.grow_window(block.end - block.start, false);

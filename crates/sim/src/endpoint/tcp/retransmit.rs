@@ -1,7 +1,7 @@
 //! Retransmission (Linux's tcp_output.c): one segment, or all lost ones as far as the window allows;
 //! skbs of the retransmission queue that are split, joined and collapsed.
 
-use super::rtx_queue::{SegmentId, Sent};
+use super::rtx_queue::SegmentId;
 use super::sender::{Retransmission, Sender};
 use super::xmit_timer::Pending;
 use dumbbell_cc::CaState;
@@ -97,20 +97,45 @@ impl Sender {
         }
     }
 
-    /// Moves a SACKed segment to the SACKed skb before it, and then the SACKed skb behind, too
-    /// (`tcp_shift_skb_data`). Without one before, it becomes an skb of its own
-    /// (`tcp_match_skb_to_sack`).
-    pub(super) fn shift_sacked(&mut self, id: SegmentId, stays: bool) {
-        let bytes = self.queue.get(id).payload_bytes;
-        let alike = |segment: &Sent| segment.sacked && segment.payload_bytes == bytes;
+    /// Moves a SACKed segment to the SACKed skb before it, and then the SACKed skb behind, too, if
+    /// they have segments of one size (`tcp_shift_skb_data`). Without one before, it becomes an skb
+    /// of its own (`tcp_match_skb_to_sack`). `closes_skb`: the last segment of an skb that one block
+    /// contains as a whole, which moves with the others even if it is shorter.
+    pub(super) fn shift_sacked(&mut self, id: SegmentId, stays: bool, closes_skb: bool) {
         let (front, end) = (self.queue.front_id(), self.queue.end_id());
+        let bytes =
+            if closes_skb { self.seglen(id - 1) } else { self.queue.get(id).payload_bytes };
         self.split_before(id + 1);
-        if stays || id == front || !alike(self.queue.get(id - 1)) {
+        let fits = !stays
+            && id != front
+            && self.queue.get(id - 1).sacked
+            && self.seglen(id - 1) == bytes
+            && !self.begins_mapping(self.queue.get(id).seq);
+        if !fits {
             return self.split_before(id);
         }
         self.join_before(id);
-        if id + 1 < end && alike(self.queue.get(id + 1)) {
-            self.join_before(id + 1);
+        if id + 1 < end {
+            let next = self.queue.get(id + 1);
+            if next.sacked && next.payload_bytes == bytes && !self.begins_mapping(next.seq) {
+                self.join_before(id + 1);
+            }
+        }
+    }
+
+    /// Size of the segments of the skb that ends with this one (`tcp_skb_seglen`).
+    fn seglen(&self, mut id: SegmentId) -> u32 {
+        let front = self.queue.front_id();
+        loop {
+            let segment = self.queue.get(id);
+            let bytes = segment.payload_bytes;
+            if id == front
+                || !segment.continues_skb
+                || self.queue.get(id - 1).payload_bytes <= bytes
+            {
+                return bytes;
+            }
+            id -= 1;
         }
     }
 

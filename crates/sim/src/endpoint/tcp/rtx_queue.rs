@@ -137,6 +137,11 @@ impl RtxQueue {
         (self.base..self.end).skip(1).all(|id| self.get(id).continues_skb)
     }
 
+    /// Id after the last segment of the skb with `id`.
+    pub(crate) fn skb_end(&self, id: SegmentId) -> SegmentId {
+        (id + 1..self.end).find(|&next| !self.get(next).continues_skb).unwrap_or(self.end)
+    }
+
     /// Id of the front, or of the next segment if the queue is empty.
     pub(crate) fn front_id(&self) -> SegmentId {
         self.base

@@ -46,6 +46,8 @@ impl AckFlags {
 pub(crate) struct Tagging {
     /// Lowest reordered sequence number.
     reord: Option<u64>,
+    /// True for the last of several segments of an skb that the block contains as a whole.
+    closes_skb: bool,
     /// Send times of the first and last never-retransmitted SACKed segment.
     pub(crate) first_sacked_us: Option<u64>,
     pub(crate) last_sacked_us: u64,
@@ -139,12 +141,19 @@ impl Sender {
         tagging: &mut Tagging,
     ) {
         let mut id = self.queue.find(start);
+        let mut skb_end = id;
         while id < self.queue.end_id() {
             let segment = self.queue.get(id);
             if segment.seq >= end {
                 break;
             }
             if segment.seq >= start && segment.end() <= end {
+                let begins_skb = id >= skb_end;
+                if begins_skb {
+                    skb_end = self.queue.skb_end(id);
+                }
+                tagging.closes_skb = !begins_skb
+                    && id + 1 == skb_end;
                 self.tag_one(id, dsack, flags, tagging);
             }
             id += 1;
@@ -204,7 +213,7 @@ impl Sender {
             tagged.retransmitted = retransmitted;
             tagged.sacked = true;
             let resent = segment.retransmitted && !segment.lost;
-            self.shift_sacked(id, resent);
+            self.shift_sacked(id, resent, tagging.closes_skb);
             flags.data_sacked = true;
             self.scoreboard.sacked_out += 1;
             tagging.sack_delivered += 1;

@@ -39,6 +39,15 @@ impl Role {
     }
 }
 
+/// Place of the first byte that is written to a subflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begins {
+    /// First byte of a chunk of the connection's send buffer.
+    Chunk,
+    /// Within a chunk.
+    Within,
+}
+
 /// Bytes acknowledged between losses, as OLIA counts them (Khalili et al. 2013, §4.1: l1 and l2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LossIntervals {
@@ -69,6 +78,8 @@ pub(crate) struct SendingSubflow {
     pub(super) mappings: Mappings,
     /// Subflow sequence numbers at which skbs with a mapping of their own start.
     skb_starts: VecDeque<u64>,
+    /// Subflow sequence numbers within skbs at which a chunk of the connection starts.
+    chunk_starts: VecDeque<u64>,
     /// Bytes of the first skb.
     first_skb_bytes: u64,
     /// True after the peer has shown that it knows the subflow (`fully_established`).
@@ -136,6 +147,7 @@ impl Sender {
             role,
             mappings: Mappings::default(),
             skb_starts: VecDeque::new(),
+            chunk_starts: VecDeque::new(),
             first_skb_bytes: 0,
             confirmed: false,
             fell_back: plain,
@@ -201,7 +213,17 @@ impl Sender {
         let starts = &subflow.skb_starts;
         let start = starts.partition_point(|&start| start <= seq).checked_sub(1);
         let offset_bytes = start.map_or(0, |at| (seq - starts[at]) as u32);
-        Some(Multipath::Mapping { dsn, offset_bytes, fin })
+        let (chunks, end) = (&subflow.chunk_starts, seq + u64::from(bytes));
+        let within =
+            chunks.partition_point(|&at| at < end) - chunks.partition_point(|&at| at <= seq);
+        Some(Multipath::Mapping { dsn, offset_bytes, fragments: 1 + within as u8, fin })
+    }
+
+    /// Returns true if the mapping of an skb begins at `seq`. Skbs of two mappings are never merged
+    /// (`mptcp_skb_can_collapse`).
+    pub(super) fn begins_mapping(&self, seq: u64) -> bool {
+        let starts = self.in_use().map(|subflow| &subflow.skb_starts);
+        starts.is_some_and(|starts| starts.binary_search(&seq).is_ok())
     }
 
     /// Processes the SYN-ACK. Returns false if a join was refused.
@@ -265,7 +287,7 @@ impl Sender {
 
     /// Writes bytes of the connection's stream into one skb. Returns their number
     /// (`mptcp_sendmsg_frag`).
-    pub(crate) fn write_mapped(&mut self, dsn: u64, most: u64) -> u64 {
+    pub(crate) fn write_mapped(&mut self, dsn: u64, most: u64, begins: Begins) -> u64 {
         let goal = self.size_goal();
         let write_seq = self.write_seq;
         let Some(subflow) = &self.subflow else { return 0 };
@@ -284,6 +306,8 @@ impl Sender {
             subflow.mappings.insert(write_seq, dsn, bytes);
             if space == 0 {
                 subflow.skb_starts.push_back(write_seq);
+            } else if begins == Begins::Chunk {
+                subflow.chunk_starts.push_back(write_seq);
             }
             #[cfg(test)]
             subflow.written.push((write_seq, dsn, bytes));
@@ -316,6 +340,9 @@ impl Sender {
             subflow.mappings.forget_below(snd_una);
             while subflow.skb_starts.get(1).is_some_and(|&next| next <= snd_una) {
                 subflow.skb_starts.pop_front();
+            }
+            while subflow.chunk_starts.front().is_some_and(|&start| start <= snd_una) {
+                subflow.chunk_starts.pop_front();
             }
         }
     }
@@ -386,14 +413,15 @@ impl Receiver {
         }
     }
 
-    /// Sequence number at which the mapping of a segment's skb starts. Segments of one mapping are
-    /// coalesced (`mptcp_skb_can_collapse`); 0 for plain TCP.
-    pub(super) fn mapping_start(&self, segment: &Segment) -> u64 {
+    /// The skb with what the option of its segment says. Segments of one mapping are coalesced
+    /// (`mptcp_skb_can_collapse`). The payload is in the chunks of the connection, which the
+    /// subflow's sequence numbers do not tell.
+    pub(super) fn mapped(&self, skb: ReceivedSkb, segment: &Segment) -> ReceivedSkb {
         match segment.multipath() {
-            Some(Multipath::Mapping { offset_bytes, .. }) if self.in_use().is_some() => {
-                segment.seq - u64::from(offset_bytes)
+            Some(Multipath::Mapping { offset_bytes, fragments, .. }) if self.in_use().is_some() => {
+                skb.of_mapping(segment.seq - u64::from(offset_bytes)).in_fragments(fragments)
             }
-            _ => 0,
+            _ => skb,
         }
     }
 
