@@ -192,9 +192,9 @@ def sent(folder: Path, engine: str, **words: str) -> dict[tuple[str, str], list[
                 "duration": "2500 ms",
             },
         ),
-        # A slow reader: autotuning counts each part of the queue, coalesced skbs fill the buffer. On
-        # 7.3 the window stays small. On the others a segment comes just between the two sides'
-        # reads after half a second, since each sleep lasts 1 us longer on the kernel.
+        # A slow reader: autotuning counts each part of the queue, coalesced skbs fill the buffer.
+        # Each of its sleeps lasts 1 us longer on the kernel, so that after half a second a segment
+        # comes between the reads of the two. On 7.3, with a smaller window, not so soon.
         (
             300,
             {

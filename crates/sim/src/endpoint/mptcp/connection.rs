@@ -101,8 +101,8 @@ impl Connection {
             let mut delegate =
                 data_ack.and_then(|ack| self.sender.acked(now, me, ack, window, subflows));
             subflows.sender(me).on_segment_then(segment);
-            for _ in 0..subflows.len() {
-                let Some(subflow) = delegate else { break };
+            // Each round gives data to a subflow or is the last (`mptcp_napi_poll`).
+            while let Some(subflow) = delegate {
                 let context = Context::Ack { subflow, first: true };
                 delegate = self.sender.push(now, context, subflows);
             }
