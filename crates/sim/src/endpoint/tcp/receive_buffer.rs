@@ -118,11 +118,11 @@ impl ReceivedSkb {
     /// The skb of an arriving segment with payload from `seq`.
     pub(crate) fn arriving(layout: SkbLayout, seq: u64, bytes: u64) -> Self {
         let memory_bytes = layout.arriving_memory(bytes);
-        let head = Self {
+        let own = Self {
             bytes,
             read_bytes: 0,
             memory_bytes,
-            head_memory_bytes: memory_bytes - bytes,
+            head_memory_bytes: memory_bytes,
             in_head: true,
             tail_bytes: 0,
             fragments: 0,
@@ -132,13 +132,14 @@ impl ReceivedSkb {
             ReceiveBuffer::Pages | ReceiveBuffer::SmallHead => {
                 let last = seq + bytes.max(1) - 1;
                 let fragments = 1 + last / layout.page_bytes - seq / layout.page_bytes;
-                Self { in_head: false, fragments, ..head }
+                let head_memory_bytes = memory_bytes - bytes;
+                Self { in_head: false, fragments, head_memory_bytes, ..own }
             }
             ReceiveBuffer::Copied => {
                 let tail_bytes = layout.copied_head_bytes(bytes) - HEAD_USED_BYTES - bytes;
-                Self { tail_bytes, ..head }
+                Self { tail_bytes, head_memory_bytes: memory_bytes - bytes, ..own }
             }
-            ReceiveBuffer::Own { .. } => Self { head_memory_bytes: memory_bytes, ..head },
+            ReceiveBuffer::Own { .. } => own,
         }
     }
 
