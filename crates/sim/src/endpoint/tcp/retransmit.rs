@@ -103,8 +103,7 @@ impl Sender {
     /// contains as a whole, which moves with the others even if it is shorter.
     pub(super) fn shift_sacked(&mut self, id: SegmentId, stays: bool, closes_skb: bool) {
         let (front, end) = (self.queue.front_id(), self.queue.end_id());
-        let bytes =
-            if closes_skb { self.seglen(id - 1) } else { self.queue.get(id).payload_bytes };
+        let bytes = if closes_skb { self.seglen(id - 1) } else { self.queue.get(id).payload_bytes };
         self.split_before(id + 1);
         let fits = !stays
             && id != front

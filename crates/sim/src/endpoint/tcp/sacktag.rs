@@ -152,8 +152,7 @@ impl Sender {
                 if begins_skb {
                     skb_end = self.queue.skb_end(id);
                 }
-                tagging.closes_skb = !begins_skb
-                    && id + 1 == skb_end;
+                tagging.closes_skb = !begins_skb && id + 1 == skb_end;
                 self.tag_one(id, dsack, flags, tagging);
             }
             id += 1;
