@@ -304,9 +304,12 @@ def at_a_terminal(folder: Path, keys: list[bytes]) -> tuple[int, list[str]]:
             except OSError:  # the child closed its end
                 break
             shown += part
-            if part.endswith(b"]: "):
+            if shown.endswith(b"]: "):  # A question may come in pieces.
                 os.write(mine, keys.pop(0))
-        code = child.wait(60)
+        try:
+            code = child.wait(60)
+        finally:
+            child.kill()  # Leaving the block would wait for it.
     os.close(mine)
     return code, shown.decode().splitlines()
 
