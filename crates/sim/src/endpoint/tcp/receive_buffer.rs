@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(short.memory_bytes, 1376);
         short.condense();
         assert_eq!(short.memory_bytes, 1280);
-        // What follows becomes a fragment, but itself it can be no fragment of another.
+        // The next skb becomes a fragment of it. It cannot become a fragment of another skb.
         assert!({ short }.merge(&full, u64::MAX) && !{ full }.merge(&short, u64::MAX));
         assert!(short.merge(&ReceivedSkb::arriving(PAGES, 96, 288), u64::MAX));
         assert_eq!((short.bytes, short.memory_bytes, short.tail_bytes), (384, 1280, 0));
