@@ -63,7 +63,7 @@ def __dir__() -> list[str]:
 
 
 def run(
-    path: str | Path,
+    path: str | Path | Mapping[str, Any],
     *,
     set: Overrides | None = None,
     repeats: int | None = None,
@@ -79,10 +79,11 @@ def run(
     executor: Executor | str | None = None,
     shared: bool = False,
 ) -> Results:
-    """Runs an experiment file.
+    """Runs an experiment file, or a mapping with its contents.
 
     Args:
-        path: Path of the experiment file.
+        path: Path of the experiment file, or its contents as a mapping: `{"dumbbell": 1, …}`.
+            Errors in a mapping name the path of the key, as `flows[0].tcp`, in place of a line.
         set: Factor → level or levels that replace its own; or path of a field → value.
         repeats: Runs per combination of levels; None: as in the file.
         seed: Seed of the first repeat; None: as in the file.
@@ -110,7 +111,7 @@ def run(
         Tables of all finished runs of the experiment in the store.
 
     Raises:
-        ExperimentError: The file has an error.
+        ExperimentError: The file or the mapping has an error.
         EngineError: The engine is unknown, or a run failed.
         StoreError: The store cannot be read or written.
         DumbbellError: Captures or traces cannot be written, or `shard` is none.
@@ -129,7 +130,7 @@ def run(
     chosen = engine_named(engine)
     experiment = load(path, set=set, repeats=repeats, seed=seed)
     exports = Exports(captures, per_tap, traces)
-    exports.check(experiment, path)
+    exports.check(experiment, experiment.file)
     with opened_executor(executor, workers, shared=shared):
         options: dict[str, Any] = {"workers": workers, "allow": raised, "shard": part}
         if store is None and captures is None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from dumbbell.codes import Code
 
+#: File of an error in a mapping that stands for a file. It has no lines.
+MAPPING = "<mapping>"
 _SHOWN = 12
 #: Maximum length of a field's path in messages.
 _FIELD = 120
@@ -91,8 +93,8 @@ class ExperimentError(DumbbellError):
 
     Attributes:
         message: What is wrong.
-        file: The file, as the user named it.
-        line: Line in the file, counted from 1; None: unknown.
+        file: The file, as the user named it; `<mapping>`: a mapping in place of a file.
+        line: Line in the file, counted from 1; None: unknown, or a mapping.
         field: Path of the field, as `flows[1].tcp`; empty: the whole file.
         found: Value found, shortened; None: no value.
         allowed: Allowed values.
@@ -116,7 +118,7 @@ class ExperimentError(DumbbellError):
     ) -> None:
         self.message = message
         self.file = file
-        self.line = line
+        self.line = None if file == MAPPING else line
         self.field = field
         self.found = found
         self.allowed = tuple(allowed)

@@ -86,7 +86,8 @@ class Results:
     without a store make every table when it is first asked for.
 
     Every frame begins with the columns `run` (hash of scenario, seed and engine version), one text
-    column per factor holding the level as written, `repeat` (0, 1, …) and `seed`. After them
+    column per factor holding the level as written, `repeat` (0, 1, …) and `seed`. Then each factor
+    of quantities has its levels as numbers, with the unit in the name (`rtt_ms`). After them
     stand the columns of the table, named and typed as `dumbbell._core.tables()` says; units are
     suffixes (`_ns`, `_bytes`, `_packets`, `_bps`).
 

@@ -6,9 +6,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from dumbbell import _core
 
 ID_LENGTH = 32
+#: Columns beside those of the engines' tables.
+_OWN = {
+    "run", "repeat", "seed", "engine", "engine_version", "digest", "wall_s", "packets", "events",
+    "scenario",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +93,10 @@ def run_id(scenario: str, seed: int, engine: str, version: str) -> str:
         hashed.update(len(data).to_bytes(8, "little"))
         hashed.update(data)
     return hashed.hexdigest()[:ID_LENGTH]
+
+
+@cache
+def column_names() -> frozenset[str]:
+    """Names of the columns of all result tables, without factors."""
+    tables = json.loads(_core.tables())
+    return frozenset(column["name"] for table in tables for column in table["columns"]) | _OWN

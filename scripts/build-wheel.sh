@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel of an architecture (first argument: x86_64 or aarch64) into dist/, and checks its
-# platform tag. Second argument: the virtual environment with maturin.
+# Builds the wheel of an architecture (first argument: x86_64 or aarch64) into dist/, with all that
+# `make build` makes, and checks its platform tag. Second argument: the virtual environment with maturin.
 #
 # Zig links against the oldest glibc that Rust's standard library allows (2.17), so that the wheel
 # runs on any distribution since CentOS 7. The guest's program is static.
@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 arch="${1:?usage: build-wheel.sh ARCHITECTURE VENV}"
-bin="$(cd "${2:?usage: build-wheel.sh ARCHITECTURE VENV}/bin" && pwd)"
+venv="$(cd "${2:?usage: build-wheel.sh ARCHITECTURE VENV}" && pwd)" bin="$venv/bin"
 zig=0.17.1 auditwheel=6.8.2 glibc=2_17
 host="$(uname -m)"
 rust="$arch-unknown-linux-gnu"
@@ -34,6 +34,7 @@ if [ "$arch" != "$host" ]; then
     cd "$copy"
 fi
 scripts/build-guest.sh "$rust"
+scripts/build-playground.sh "$venv"
 PATH="$bin:$PATH" "$bin/maturin" build --release --quiet --zig --target "$rust" \
     --compatibility "manylinux_$glibc" --interpreter "$bin/python" --out "$dist"
 wheel="$(ls -t "$dist"/dumbbell_lab-*_"$arch".whl | head -n 1)"

@@ -35,6 +35,22 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 #: Beside the caller's PATH: programs of administrators.
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
 
+#: Programs that continuous integration is meant to have (scripts/test-tools.sh installs them), and
+#: how a reason for skipping begins if the kernel is missing. There (CI=true) pytest fails if a
+#: test was skipped for one of them.
+MEANT = (
+    "chromium", "curl", "ffmpeg", "iperf3", "nginx", "node", "ns", "ping", "python3",
+    "tcpdump", "tcptrace", "tshark",
+)  # fmt: skip
+MEANT_KERNEL = "no usable kernel"
+#: Not meant there yet: how a reason for skipping begins, and why.
+NOT_MEANT = {
+    "dumbbell kernel build --release 7.3": "two kernels take twice the time",
+    "dumbbell kernel build --patch": "BBR v3 needs Google's sources, which are not in Debian",
+    "docs/l4s.md has the command": "Prague needs the sources of L4STeam",
+    "npm": "Debian's npm has 300 packages, and the test fetches more from npm's registry",
+}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds `--release`: another kernel than the default, and its profile as the default one."""
@@ -84,17 +100,41 @@ def _skip_without_kernel(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"no usable kernel: {first}"))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was not tested, and why: a line per reason."""
-    reasons = Counter(
+def _reasons(reporter: pytest.TerminalReporter) -> Counter[str]:
+    """Reasons for skipping, with the number of tests."""
+    return Counter(
         str(report.longrepr[2]).removeprefix("Skipped: ")
-        for report in terminalreporter.stats.get("skipped", [])
+        for report in reporter.stats.get("skipped", [])
         if isinstance(report.longrepr, tuple)
     )
+
+
+def is_meant(reason: str) -> bool:
+    """Returns true if a reason names a program or kernel that is meant to be there."""
+    if reason.startswith(MEANT_KERNEL):
+        return True
+    return not reason.startswith(tuple(NOT_MEANT)) and not set(MEANT).isdisjoint(reason.split())
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails in continuous integration if something that it is meant to have was missing."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") == "true" and reporter and any(map(is_meant, _reasons(reporter))):
+        session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was not tested, and why: a line per reason."""
+    reasons = _reasons(terminalreporter)
     if reasons:
         terminalreporter.section("not tested", yellow=True, bold=True)
         for reason, count in reasons.most_common():
             terminalreporter.write_line(f"{count} skipped: {reason}")
+            if os.environ.get("CI") == "true" and is_meant(reason):
+                terminalreporter.write_line(
+                    "    an error with CI=true: scripts/test-tools.sh, `dumbbell kernel build`",
+                    red=True,
+                )
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ import dumbbell
 from dumbbell.experiment.units import BDP, PACKETS, RATE, RTT, SHARE, SIZE, TIME, Family
 from dumbbell.figures import Figure, plot
 from dumbbell.figures.sweep import is_geometric
+from dumbbell.levels import scale_of
 from dumbbell.metrics import METRICS, summary
-from dumbbell.metrics.levels import scale_of
 from dumbbell.results import Results
 from tests import synthetic
 

@@ -113,6 +113,7 @@ def test_every_module_lies_in_a_package() -> None:
         "codes",
         "errors",
         "layout",
+        "levels",
         "results",
         "runs",
         "scenario",

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dumbbell.errors import DefectWarning
+from dumbbell.levels import number_of, scale_of
 from dumbbell.metrics import METRICS, flow_limits, jain_index, losses, metric_named, summary
-from dumbbell.metrics.levels import number_of, scale_of
 from dumbbell.metrics.reference import markdown
 from dumbbell.results import Results
 from tests import synthetic

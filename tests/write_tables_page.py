@@ -18,6 +18,12 @@ where each row begins with its run, levels, repeat and seed.
 
 - **Units** are the ends of names: `_ns`, `_bytes`, `_packets`, `_bps`. Times count from the start
   of the run.
+- **Levels as numbers**: beside a factor whose levels are quantities of one kind, a column has them
+  as numbers. The end of its name is the unit, which does not depend on the levels: `rtt_ms` for
+  times, `rate_mbps`, `file_bytes`, `limit_packets`, `loss_percent`, `buffer_bdp` (multiples of the
+  BDP), `start_rtt` (multiples of the RTT), `senders_number` for levels without a unit. It stands
+  behind `seed`. There is none if a level is a word, if levels mix kinds (`1 BDP`, `100 packets`),
+  or if a factor or a table has a column of that name.
 - **Unknown**: -1 in columns of whole numbers (also *never*), NaN in others. No number is 0 because
   it is unknown. A column that does not apply is unknown too, as the window of UDP. A metric of
   unknown columns is NaN.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from dumbbell import _core
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment import cells, factors, space
@@ -16,6 +14,7 @@ from dumbbell.experiment.factors import Factors, Level
 from dumbbell.experiment.locate import SET
 from dumbbell.experiment.source import Node, parse
 from dumbbell.experiment.space import Choice, Space
+from dumbbell.runs import column_names
 
 Overrides = Mapping[str, str | int | float | bool | Sequence[str]]
 
@@ -26,11 +25,8 @@ _MAX_KEPT = 16 << 10
 @cache
 def reserved_names() -> frozenset[str]:
     """Names that factors cannot have: the columns of result tables."""
-    tables = json.loads(_core.tables())
-    columns = {column["name"] for table in tables for column in table["columns"]}
-    own = {"run", "repeat", "seed", "engine", "engine_version", "digest", "wall_s", "packets"}
     of_summaries = {"value", "mean", "low", "high", "count"}
-    return frozenset(columns | own | of_summaries | {"events", "scenario"})
+    return column_names() | of_summaries
 
 
 @lru_cache(maxsize=64)

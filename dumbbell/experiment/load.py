@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from dumbbell import _core
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError
-from dumbbell.experiment import cells
+from dumbbell.experiment import cells, mapping
 from dumbbell.experiment.build import Built, Parts, build
 from dumbbell.experiment.design import Design, Overrides, as_written
 from dumbbell.experiment.document import MAX_SEED, ExperimentFile
@@ -91,7 +91,7 @@ class Experiment:
 
 
 def load(
-    path: str | Path,
+    path: str | Path | Mapping[str, Any],
     *,
     set: Overrides | None = None,
     repeats: int | None = None,
@@ -100,7 +100,7 @@ def load(
     """Reads an experiment file and checks all its scenarios.
 
     Args:
-        path: Path of the file.
+        path: Path of the file, or a mapping with its contents.
         set: Factor → level or levels that replace its own; or path of a field → value.
         repeats: Number of repeats; None: as in the file.
         seed: Seed of the first repeat; None: as in the file.
@@ -108,6 +108,8 @@ def load(
     Raises:
         ExperimentError: First error, with file, line and field.
     """
+    if isinstance(path, Mapping):
+        return load_text(mapping.written(path), mapping.PATH, set=set, repeats=repeats, seed=seed)
     path = Path(path)
     text = read(path)
     return load_text(text, path, set=set, repeats=repeats, seed=seed)

@@ -48,6 +48,13 @@ _BEGUN = ("while scanning a simple key", "while scanning a quoted scalar")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)\Z")
 
 
+def is_plain_text(text: str) -> bool:
+    """Returns true if a reader takes a word without quotes as text, not as another scalar."""
+    if text in _NULL or text in _TRUE or text in _FALSE:
+        return False
+    return not any(one.match(text) for one in (_INT, _FLOAT, _NOT_FINITE))
+
+
 @dataclass(slots=True)
 class Node:
     """A value in the file.

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from dumbbell.errors import DumbbellError, nearest_name, shortened
-from dumbbell.metrics.levels import scale_of
+from dumbbell.levels import scale_of
 
 #: Longest filter, and deepest nesting.
 MOST_LETTERS, _DEEPEST = 500, 20

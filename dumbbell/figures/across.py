@@ -11,9 +11,9 @@ from dumbbell.figures.factor import Extras, Shown, figure_of, words
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.series import algorithms_of, series_of
 from dumbbell.figures.varied import varied
+from dumbbell.levels import scale_of
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.arrivals import without_arrivals
-from dumbbell.metrics.levels import scale_of
 from dumbbell.summary.flow_names import flow_title
 
 _MOST_LINES = 10

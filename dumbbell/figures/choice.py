@@ -14,8 +14,8 @@ from dumbbell.figures.figure import Figure
 from dumbbell.figures.over_time import over_time
 from dumbbell.figures.sweep import sweep, sweep_of
 from dumbbell.figures.window import window
+from dumbbell.levels import scale_of
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.metrics.levels import scale_of
 from dumbbell.results import where_rows
 
 #: What an experiment is about; the first that was measured counts. Of many flows, their fairness.

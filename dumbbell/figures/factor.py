@@ -14,8 +14,8 @@ from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import Series, algorithms_of, series_of
 from dumbbell.figures.theme import NAMES, label_angle
 from dumbbell.figures.varied import varied
+from dumbbell.levels import Scale, scale_of
 from dumbbell.metrics import Metric, Tables, metric_named, summary
-from dumbbell.metrics.levels import Scale, scale_of
 from dumbbell.results import Where, where_rows
 
 

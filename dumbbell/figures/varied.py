@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 
 from dumbbell.catalogue import queue_parameters
+from dumbbell.levels import Scale
 from dumbbell.metrics import Tables
-from dumbbell.metrics.levels import Scale
 from dumbbell.scenario import read_scenario
 
 #: Names of factors that say what has the parameter, and not which it is.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from dumbbell.levels import scale_of
 from dumbbell.limits.flows import FlowLimits, flow_limits
 from dumbbell.metrics import (
     arrivals,
@@ -31,7 +32,6 @@ from dumbbell.metrics import (
 )
 from dumbbell.metrics.definition import Metric, Tables
 from dumbbell.metrics.fairness import jain_index
-from dumbbell.metrics.levels import scale_of
 from dumbbell.metrics.loss import losses
 from dumbbell.metrics.statistics import (
     Interval,

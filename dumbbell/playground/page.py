@@ -25,8 +25,8 @@ def simulator() -> bytes:
         return files("dumbbell.playground").joinpath(_MODULE).read_bytes()
     except OSError:
         message = (
-            "this installation has no simulator for pages: no compiler for WebAssembly was found "
-            "when it was built (scripts/build-playground.sh says why)"
+            "this installation has no simulator for pages: `make build` and `make wheel` build it "
+            "where a compiler for WebAssembly is found (scripts/build-playground.sh says why not)"
         )
         raise DumbbellError(message) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ import orjson
 import polars as pl
 
 from dumbbell.runs import ExperimentInfo
+from dumbbell.store.quantities import factor_of, numeric_columns
 from dumbbell.store.segments import seal
 
 #: Letters of an id that are enough to name an experiment.
@@ -147,12 +149,12 @@ def index(record: Record) -> pl.DataFrame:
 
 
 def design_of(info: ExperimentInfo, runs: Sequence[Planned]) -> pl.DataFrame:
-    """One row per run of an experiment, in design order: id, levels, repeat, seed."""
+    """One row per run of an experiment, in design order: see :func:`design_of_rows`."""
     return design_of_rows(info, [(one.run, one.levels, one.repeat, one.seed) for one in runs])
 
 
 def design_of_rows(info: ExperimentInfo, rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
-    """Design of the runs of a record: id, levels, repeat, seed."""
+    """Design of the runs of a record: id, levels, repeat, seed, levels as numbers."""
     columns: dict[str, list[Any]] = {"run": [one[0] for one in rows]}
     schema: dict[str, pl.DataType] = {"run": pl.String()}
     for name in info.factors:
@@ -160,7 +162,12 @@ def design_of_rows(info: ExperimentInfo, rows: Sequence[Sequence[Any]]) -> pl.Da
         schema[name] = pl.String()
     columns["repeat"] = [one[2] for one in rows]
     columns["seed"] = [one[3] for one in rows]
-    return pl.DataFrame(columns, schema={**schema, "repeat": pl.Int64(), "seed": pl.Int64()})
+    schema |= {"repeat": pl.Int64(), "seed": pl.Int64()}
+    for name, numbers in numeric_columns(info.factors).items():
+        factor = factor_of(name)
+        columns[name] = [numbers.get(one[1][factor], math.nan) for one in rows]
+        schema[name] = pl.Float64()
+    return pl.DataFrame(columns, schema=schema)
 
 
 def placed(runs: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:

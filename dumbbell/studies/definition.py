@@ -16,8 +16,8 @@ from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.source import parse, read
 from dumbbell.files.input import read_file
+from dumbbell.levels import levels_with
 from dumbbell.metrics import metric_named
-from dumbbell.metrics.levels import levels_with
 from dumbbell.studies.names import list_names, study_folders
 from dumbbell.studies.references import Reference, Strict
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dumbbell.levels import number_of
 from dumbbell.metrics.fairness import jain_index
-from dumbbell.metrics.levels import number_of
 from dumbbell.metrics.statistics import bootstrap_means
 from dumbbell.studies.definition import Study, StudyError, read_csv
 from dumbbell.studies.quantities import Drawn

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dumbbell.levels import number_of
 from dumbbell.metrics import Tables
-from dumbbell.metrics.levels import number_of
 from dumbbell.studies.definition import Study, Table
 from dumbbell.studies.quantities import Source, evaluate
 from dumbbell.studies.verdicts import finite

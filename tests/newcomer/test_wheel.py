@@ -9,10 +9,14 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell import _core
+from dumbbell.cli import app
 from dumbbell.engines.linux.guest import guest_version
+from dumbbell.errors import DumbbellError
+from dumbbell.playground.page import simulator
 from tests import kernel
 from tests.helpers import ROOT
 from tests.newcomer.machine import Machine
@@ -70,6 +74,31 @@ def test_the_wheel_holds_what_it_needs(archive: Path) -> None:
     }
     assert {name for name in names if name.startswith("dumbbell/_docs/")} == pages
     assert not [name for name in names if "__pycache__" in name or name.startswith("tests")]
+
+
+def test_the_wheel_holds_all_files_of_the_package(archive: Path) -> None:
+    """With those that `make build` makes beside the sources."""
+    with zipfile.ZipFile(archive) as opened:
+        names = set(opened.namelist())
+    here = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "dumbbell").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".so"
+    }
+    assert here - names == set()
+
+
+def test_it_has_the_verbs_of_the_checkout(newcomer: Machine, tmp_path: Path) -> None:
+    done = newcomer.run("dumbbell --help", tmp_path)
+    assert done.returncode == 0 and done.stdout == CliRunner().invoke(app, ["--help"]).stdout
+    done = newcomer.run("dumbbell playground -o play.html", tmp_path)
+    try:
+        expected = len(simulator())
+    except DumbbellError as error:
+        assert done.returncode != 0 and str(error) in " ".join(done.stderr.split())
+    else:
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "play.html").stat().st_size > expected / 4
 
 
 def test_a_run_has_the_digest_of_the_checkout(newcomer: Machine, tmp_path: Path) -> None:

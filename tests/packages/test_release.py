@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import re
 import subprocess
 import sys
@@ -98,6 +100,38 @@ def test_no_locked_package_needs_a_newer_rust() -> None:
     assert not newer, f"newer than Rust {ours}: {newer}"
     setup = (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8")
     assert f"Rust {ours} or newer" in setup and f'"{ours}.0"' in setup
+
+
+def script(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+def test_a_wheel_holds_what_a_build_makes(tmp_path: Path) -> None:
+    """`make wheel` runs the scripts of `make build` before it packs. The programs are stand-ins."""
+    planned = subprocess.run(
+        ["make", "--dry-run", "build"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    parts = sorted(set(re.findall(r"scripts/(build-[a-z]+)\.sh", planned)))
+    assert parts == ["build-guest", "build-playground"]
+    copied = tmp_path / "scripts" / "build-wheel.sh"
+    for part in parts:
+        script(copied.with_name(f"{part}.sh"), f"touch {tmp_path}/{part}")
+    copied.write_bytes((ROOT / "scripts" / "build-wheel.sh").read_bytes())
+    arch = platform.machine()
+    wheel = f"dist/dumbbell_lab-1-cp311-abi3-manylinux_2_17_{arch}.whl"
+    script(tmp_path / "venv/bin/python", "exit 0")
+    script(tmp_path / "venv/bin/maturin", f"mkdir -p dist; ls build-* > {wheel}")
+    script(tmp_path / "venv/bin/auditwheel", f"echo '\"manylinux_2_17_{arch}\"'")
+    script(tmp_path / "bin/rustc", f"echo {tmp_path}")
+    (tmp_path / f"lib/rustlib/{arch}-unknown-linux-gnu/lib").mkdir(parents=True)
+    path = os.pathsep.join((str(tmp_path / "bin"), os.environ["PATH"]))
+    subprocess.run(
+        ["bash", str(copied), arch, str(tmp_path / "venv")],
+        env={**os.environ, "PATH": path}, check=True,
+    )  # fmt: skip
+    assert (tmp_path / wheel).read_text(encoding="utf-8").split() == parts
 
 
 @pytest.mark.slow

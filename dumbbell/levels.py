@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 _LEVEL = re.compile(r"^\s*([-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z%µμ/]*)\s*$")
 #: Unit in lower case → base unit, and what one is in it: as `dumbbell.experiment.units`.
-_SCALE = {
+SCALE = {
     **dict.fromkeys(("us", "µs", "μs"), ("s", 1e-06)),
     "ns": ("s", 1e-9),
     "ms": ("s", 1e-3),
@@ -61,8 +61,8 @@ def scale_of(levels: Iterable[str]) -> Scale | None:
         if not values:
             unit = own
         if own != unit:
-            base, factor = _SCALE.get(own.lower(), (own, 1.0))
-            target, step = _SCALE.get(unit.lower(), (unit, 1.0))
+            base, factor = SCALE.get(own.lower(), (own, 1.0))
+            target, step = SCALE.get(unit.lower(), (unit, 1.0))
             if base != target:
                 return None
             number *= factor / step
