@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
     from dumbbell.execution.shard import ShardLike
     from dumbbell.experiment.design import Overrides
+    from dumbbell.metrics import METRICS
     from dumbbell.results import Results
     from dumbbell.runs import ExperimentInfo
 
 __all__ = [
+    "METRICS",
     "DumbbellError",
     "EngineError",
     "ExperimentError",
@@ -55,6 +57,10 @@ def __getattr__(name: str) -> object:
         from dumbbell.runs import ExperimentInfo
 
         return ExperimentInfo
+    if name == "METRICS":
+        from dumbbell.metrics import METRICS
+
+        return METRICS
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -200,7 +200,7 @@ class Results:
             "experiment": info.name,
             "engine": ", ".join(" ".join(row) for row in engines.iter_rows()) or "none",
             "design": design + (f" ({factors})" if factors else ""),
-            "metrics": f"{len(METRICS)}, `dumbbell.metrics.summary(results, METRICS[name])`",
+            "metrics": f"{len(METRICS)}, `dumbbell.METRICS[name].measure(results)`",
             "store": self._place(),
         }
 

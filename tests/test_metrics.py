@@ -10,12 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dumbbell
 from dumbbell.errors import DefectWarning
 from dumbbell.levels import number_of, scale_of
-from dumbbell.metrics import METRICS, flow_limits, jain_index, losses, metric_named, summary
+from dumbbell.metrics import (
+    METRICS,
+    RENAMED,
+    flow_limits,
+    jain_index,
+    losses,
+    metric_named,
+    summary,
+)
 from dumbbell.metrics.reference import markdown
 from dumbbell.results import Results
+from dumbbell.runs import column_names
 from tests import synthetic
+from tests.helpers import BASE, loaded
 
 ROOT = Path(__file__).resolve().parents[1]
 KEY = {"run": "r1", "cc": "cubic", "repeat": 0, "seed": 1}
@@ -198,6 +209,27 @@ def test_levels_are_numbers_with_units_or_words() -> None:
     assert scale.values == pytest.approx({"500 us": 500.0, "1 ms": 1000.0})
     assert scale_of(["10 ms", "cubic"]) is None
     assert scale_of(["10 ms", "10 packets"]) is None
+
+
+def test_a_metric_has_the_name_of_its_column() -> None:
+    """No metric differs from a column of `flows` by the unit at its end alone."""
+    columns = column_names()
+    ends = ("packets", "bytes", "ns", "bps")
+    assert not {f"{name}_{end}" for name in METRICS for end in ends} & columns
+    assert set(RENAMED.values()) <= columns & set(METRICS)
+
+
+def test_former_names_are_read_and_not_listed() -> None:
+    assert not set(RENAMED) & set(METRICS)
+    for old, name in RENAMED.items():
+        assert old in METRICS and METRICS[old] is metric_named(old) is METRICS[name]
+        bound = "expect: [{metric: METRIC, above: 1}]\n"
+        (expect,) = loaded(BASE + bound.replace("METRIC", old)).expect
+        assert expect.metric == name
+    assert "absent" not in METRICS
+    with pytest.raises(KeyError):
+        METRICS["absent"]
+    assert dumbbell.METRICS is METRICS
 
 
 def test_an_unknown_metric_names_the_nearest() -> None:

@@ -28,7 +28,7 @@ CRITERIA = (
         "retransmissions_at_tap", "retransmissions", "retransmissions_at_tap", share=0.25, units=20
     ),
     Criterion("sack_blocks", "SACK blocks", "sack_blocks", factor=2),
-    Criterion("cwnd_mean", "mean window", "cwnd_mean", share=0.15),
+    Criterion("cwnd_mean", "mean window", "cwnd_mean_packets", share=0.15),
 )
 #: Name of the additional factor of `together`.
 ENGINE = "engine"

@@ -10,14 +10,15 @@ from dumbbell.codes import Code
 from dumbbell.experiment.fields import Strict, late_choice, problem
 
 
-def _metrics() -> list[str]:
+def metric_names() -> dict[str, str]:
+    """Names that a file may give → name; former names are read."""
     # Metrics import polars and numpy; few experiments expect any.
-    from dumbbell.metrics import METRICS
+    from dumbbell.metrics import METRICS, RENAMED
 
-    return sorted(METRICS)
+    return dict(sorted(RENAMED.items() | {(name, name) for name in METRICS}))
 
 
-MetricName = Annotated[str, late_choice(_metrics, what="metric")]
+MetricName = Annotated[str, late_choice(metric_names, what="metric")]
 
 
 class ExpectSpec(Strict):

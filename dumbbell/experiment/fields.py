@@ -154,16 +154,21 @@ def read_alone(kind: Any, value: object) -> Any:
 
 def choice(*names: str, what: str) -> Checked:
     """Field that takes one of some names. `what`: what a name stands for, for messages."""
-    return late_choice(lambda: names, what)
+    same = {name: name for name in names}
+    return late_choice(lambda: same, what)
 
 
-def late_choice(names: Callable[[], Sequence[str]], what: str) -> Checked:
-    """Field that takes one of some names, which are asked for with the first value."""
+def late_choice(names: Callable[[], Mapping[str, str]], what: str) -> Checked:
+    """Field that takes one of some names, which are asked for with the first value.
+
+    `names`: each with the name that it stands for. A former name is no suggestion.
+    """
 
     def read(value: object) -> str:
-        allowed = tuple(names())
-        if isinstance(value, str) and value in allowed:
-            return value
+        known = names()
+        if isinstance(value, str) and value in known:
+            return known[value]
+        allowed = tuple(dict.fromkeys(known.values()))
         near = nearest_name(value, allowed) if isinstance(value, str) else None
         raise problem(
             f"unknown {what}", found=value, allowed=allowed, nearest=near, code=Code.UNKNOWN_NAME

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from dumbbell.experiment import units
-from dumbbell.experiment.expect import ExpectSpec, MetricName
+from dumbbell.experiment.expect import ExpectSpec, MetricName, metric_names
 from dumbbell.experiment.fields import (
     Checked,
     Name,
@@ -83,10 +83,8 @@ class OptimiseSpec(Strict):
         return self.metric
 
 
-def _attacked() -> list[str]:
-    from dumbbell.metrics import METRICS
-
-    return sorted({*METRICS, *WORST})
+def _attacked() -> dict[str, str]:
+    return dict(sorted(metric_names().items() | {(name, name) for name in WORST}))
 
 
 class AttackSpec(Strict):

@@ -62,10 +62,36 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Warm-up": warm_up.METRICS,
 }
 
-#: Every metric by name.
-METRICS: dict[str, Metric] = {
-    metric.name: metric for subject in SUBJECTS.values() for metric in subject
+#: Former name → name. Columns of result tables have these names, too.
+RENAMED = {
+    one: f"{one}_packets"
+    for one in (
+        "cwnd_max",
+        "cwnd_mean",
+        "in_flight_mean",
+        "reordering_extent_max",
+        "reordering_extent_mean",
+    )
 }
+
+
+class _Metrics(dict[str, Metric]):
+    """Every metric by name: `METRICS["goodput_mbps"].measure(results)` has its values.
+
+    Former names are found, too, and are not listed. `docs/metrics.md` describes all metrics.
+    """
+
+    def __missing__(self, name: str) -> Metric:
+        return self[RENAMED[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in RENAMED
+
+
+#: Every metric by name.
+METRICS: dict[str, Metric] = _Metrics(
+    {metric.name: metric for subject in SUBJECTS.values() for metric in subject}
+)
 
 
 def metric_named(name: str) -> Metric:
@@ -78,6 +104,7 @@ def metric_named(name: str) -> Metric:
 
 __all__ = [
     "METRICS",
+    "RENAMED",
     "SUBJECTS",
     "FlowLimits",
     "Interval",

@@ -8,7 +8,8 @@ _HEAD = """# Metrics
 
 Every number of a table, figure or report is one of these metrics. A metric is computed from the
 stored [result tables](tables.md) alone (`dumbbell.metrics`), in the same way for every engine. Its
-name is used in `expect`, `repeats`, `search`, `dumbbell figure` and `METRICS["name"]`.
+name is used in `expect`, `repeats`, `search`, `dumbbell figure` and, in Python,
+`dumbbell.METRICS["name"].measure(results)`.
 
 - Columns in formulas are those of the table `flows`, unless another table is named in brackets.
 - -1 in an integer column and NaN in a float column mean "not known".

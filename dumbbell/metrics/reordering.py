@@ -24,7 +24,7 @@ REORDERED_RATIO = Metric(
 )
 
 EXTENT_MEAN = Metric(
-    name="reordering_extent_mean",
+    name="reordering_extent_mean_packets",
     label="Mean reordering extent",
     unit="packets",
     formula="mean over the reordered packets of e = i − j, where i is the packet's place in the "
@@ -41,10 +41,10 @@ EXTENT_MEAN = Metric(
 )
 
 EXTENT_MAX = Metric(
-    name="reordering_extent_max",
+    name="reordering_extent_max_packets",
     label="Largest reordering extent",
     unit="packets",
-    formula="largest e of reordering_extent_mean; 0 without reordering",
+    formula="largest e of reordering_extent_mean_packets; 0 without reordering",
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §4.2.1",

@@ -10,7 +10,7 @@ _PLACE = "the sender's state, sampled every sampling interval"
 _WINDOW = "from establishment to the flow's `stop`, or its end"
 
 CWND_MEAN = Metric(
-    name="cwnd_mean",
+    name="cwnd_mean_packets",
     label="Mean congestion window",
     unit="packets",
     formula="mean over samples of the congestion window in segments",
@@ -21,7 +21,7 @@ CWND_MEAN = Metric(
 )
 
 CWND_MAX = Metric(
-    name="cwnd_max",
+    name="cwnd_max_packets",
     label="Largest congestion window",
     unit="packets",
     formula="largest sampled congestion window in segments",
@@ -32,7 +32,7 @@ CWND_MAX = Metric(
 )
 
 IN_FLIGHT_MEAN = Metric(
-    name="in_flight_mean",
+    name="in_flight_mean_packets",
     label="Mean packets in flight",
     unit="packets",
     formula="mean over samples of packets out − SACKed − lost + retransmitted",
