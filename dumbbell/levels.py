@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _LEVEL = re.compile(r"^\s*([-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z%µμ/]*)\s*$")
+_DECADE = 10
 #: Unit in lower case → base unit, and what one is in it: as `dumbbell.experiment.units`.
 SCALE = {
     **dict.fromkeys(("us", "µs", "μs"), ("s", 1e-06)),
@@ -34,6 +35,12 @@ class Scale:
 
     unit: str
     values: dict[str, float]
+
+    @property
+    def spans_decades(self) -> bool:
+        """True if the levels span more than a decade, so that an axis of them is logarithmic."""
+        numbers = self.values.values()
+        return min(numbers) > 0 and max(numbers) > _DECADE * min(numbers)
 
 
 def number_of(level: str) -> tuple[float, str] | None:

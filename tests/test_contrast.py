@@ -90,7 +90,7 @@ def test_the_verb_prints_tables_and_json(store: Path, tmp_path: Path) -> None:
         ("cc", {"levels": ["reno", "brr"]}, r"unknown level of cc brr; did you mean bbr\?"),
         ("cc", {"metrics": ["goodput"]}, "unknown metric goodput; did you mean goodput_mbps"),
         ("cc", {"levels": ["bbr"]}, "two levels of cc are compared; there is bbr"),
-        ("cc", {"levels": ["bbr", "reno"], "metrics": ["voice_mos"]}, "nothing differs"),
+        ("cc", {"levels": ["bbr", "reno"], "metrics": ["voice_mos"]}, "no flow here has it"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(
@@ -98,3 +98,11 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     with pytest.raises(DumbbellError, match=words):
         contrasts(dumbbell.load_results(store), factor, **options)
+
+
+def test_a_metric_without_its_table_names_the_table(tmp_path: Path) -> None:
+    text = TEXT.replace("flows: [", "flows: [{name: call, from: s1, to: d1, voice: g711}, ")
+    (tmp_path / "e.yaml").write_text(text, encoding="utf-8")
+    results = dumbbell.run(tmp_path / "e.yaml", store=tmp_path / "store", repeats=2)
+    with pytest.raises(DumbbellError, match="voice_mos: the runs kept no probes; `sampling"):
+        contrasts(results, "cc", metrics=["voice_mos"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dumbbell.catalogue import congestion_controls
+from dumbbell.catalogue import congestion_controls, traffic_kinds
 from dumbbell.figures import plot
 from dumbbell.figures.series import algorithms_of, series_of
 from dumbbell.figures.theme import THEMES, ThemeName, algorithm_style
@@ -17,10 +17,12 @@ from tests import synthetic
 
 
 def test_no_two_algorithms_look_alike() -> None:
-    names = [*congestion_controls(), "udp", "ping", "video"]
-    looks = [algorithm_style(name) for name in names]
-    assert None not in looks
-    assert len({(look.colour, tuple(look.dash)) for look in looks if look}) == len(names)
+    """Neither their lines nor their points, which stand without lines where levels are words."""
+    names = [*congestion_controls(), *(kind for kind in traffic_kinds() if kind != "tcp")]
+    looks = [look for look in map(algorithm_style, names) if look]
+    assert len(looks) == len(names)
+    assert len({(look.colour, tuple(look.dash)) for look in looks}) == len(names)
+    assert len({(look.colour, look.shape) for look in looks}) == len(names)
 
 
 def test_an_algorithm_looks_alike_in_any_company() -> None:

@@ -234,3 +234,30 @@ duration: 1 s
     assert figure.title == "Goodput against CoDel target"
     file.write_text(text.replace("label: 5 ms", "label: 6 ms"), encoding="utf-8")
     assert "Queue (ms)" in json.dumps(plot(dumbbell.run(file), "goodput").spec)
+
+
+LOSSES = """\
+dumbbell: 1
+name: losses
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 1 BDP, forward: {loss: $loss}}}
+flows: [{from: s1, to: d1, tcp: reno}]
+duration: 1 s
+factors: {loss: LEVELS}
+sampling: none
+"""
+
+
+@pytest.mark.parametrize(
+    ("levels", "kind"),
+    [("[0.01 %, 0.03 %, 0.1 %, 1 %]", "log"), ("[0.1 %, 0.5 %, 1 %]", None), ("[0 %, 1 %]", None)],
+)
+def test_levels_over_more_than_a_decade_have_a_logarithmic_axis(
+    levels: str, kind: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "e.yaml").write_text(LOSSES.replace("LEVELS", levels), encoding="utf-8")
+    figure = plot(dumbbell.run(tmp_path / "e.yaml"), "goodput")
+    x = figure.spec["layer"][0]["encoding"]["x"]
+    assert x["scale"].get("type") == kind
+    svg = figure.svg()
+    for level in levels.strip("[]").split(", "):
+        assert f">{level.removesuffix(' %')}<" in svg  # each level has its own label

@@ -14,6 +14,7 @@ from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number
 from dumbbell.metrics.paired import ALPHA, Paired, compared, holm
+from dumbbell.metrics.unmeasured import unmeasured
 from dumbbell.results import Results
 
 #: Names of sizes of an effect, from the smallest on. Source: J. Cohen, Statistical Power Analysis,
@@ -114,6 +115,8 @@ def contrasts(
     if not metrics:
         made = [one for one in made if one.varies]
     if not made:
+        if metrics:
+            raise DumbbellError(_unmeasured(results, metrics), code=Code.CONTRAST)
         raise DumbbellError(
             "nothing differs: every usual metric has equal values, or values at one level alone",
             code=Code.CONTRAST,
@@ -123,6 +126,18 @@ def contrasts(
         Contrast(one.metric, one.place, one.first, one.second, one.means, one.paired, p)
         for one, p in zip(made, adjusted, strict=True)
     ]
+
+
+def _unmeasured(results: Results, metrics: Sequence[str]) -> str:
+    """Why metrics that were asked for have no contrast."""
+    said = []
+    for name in metrics:
+        values = METRICS[name].measure(results)["value"]
+        if values.is_not_nan().any():
+            said.append(f"{name} has values at one level alone")
+        else:
+            said.append(unmeasured(METRICS[name], results))
+    return "; ".join(said)
 
 
 def _pairs(found: Sequence[Sample], factor: str, levels: Sequence[str]) -> Iterator[Contrast]:

@@ -13,8 +13,10 @@ POINTS = 500
 MOST_ROWS = 40_000
 #: Fewest points: with more flows or queues than these allow, their table is not kept.
 _FEWEST_POINTS = 50
-#: Maximum number of probes of a run that are kept.
-_MOST_PROBES = 20_000
+#: Maximum number of probes of a run that are kept; a probe takes about 2 bytes in a store.
+_MOST_PROBES = 200_000
+#: Traffic that is judged by its delays.
+_JUDGED = ("ping", "video")
 #: Shortest interval: below it engines in real time show their host's scheduler.
 _SHORTEST_NS = 1_000_000
 _STEPS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -32,7 +34,7 @@ def default_sampling(
 ) -> SamplingSpec:
     """Windows and queues over time, at some `POINTS` times, in at most `MOST_ROWS` rows.
 
-    Probes are kept where there is ping.
+    Probes are kept where there is ping, voice or video.
 
     Args:
         duration_ns: Duration of the run.
@@ -49,8 +51,8 @@ def default_sampling(
         keep.remove(max(keep, key=series.__getitem__))
     count = sum(series[table] for table in keep)
     points = min(POINTS, MOST_ROWS // max(count, 1))
-    pings = any("ping" in flow["traffic"] for flow in flows)
-    if pings and sum(_probes(flow, duration_ns) for flow in flows) <= _MOST_PROBES:
+    judged = any(_is_judged(flow["traffic"]) for flow in flows)
+    if judged and sum(_probes(flow, duration_ns) for flow in flows) <= _MOST_PROBES:
         keep.append("probes")
     return SamplingSpec.made({"interval": _interval_ns(duration_ns, points), "keep": keep})
 
@@ -58,6 +60,12 @@ def default_sampling(
 def _has_queue(pipe: _Json) -> bool:
     """True if packets can wait."""
     return pipe["shaper"] != "none" or "drop_tail" not in pipe["queue"]
+
+
+def _is_judged(traffic: _Json) -> bool:
+    """True if the quality of a flow is read from its probes."""
+    voice = "udp" in traffic and traffic["udp"].get("codec") is not None
+    return voice or any(kind in traffic for kind in _JUDGED)
 
 
 def _probes(flow: _Json, duration_ns: int) -> float:
@@ -68,6 +76,11 @@ def _probes(flow: _Json, duration_ns: int) -> float:
     if "udp" in traffic:
         udp = traffic["udp"]
         return float(duration_ns * 1e-9 * udp["rate_bps"] / (8 * udp["datagram_bytes"]))
+    if "video" in traffic:
+        video = traffic["video"]
+        frames = duration_ns / video["frame_ns"]
+        bits = 8 * video["datagram_bytes"]
+        return float(frames + duration_ns * 1e-9 * video["rate_bps"] / bits)
     return 0.0 if "tcp" in traffic else float("inf")
 
 

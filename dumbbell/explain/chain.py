@@ -8,7 +8,7 @@ from dumbbell.console.words import many
 from dumbbell.explain.cost import costs
 from dumbbell.explain.dropped import drop_causes
 from dumbbell.explain.explanation import Explanation, Link, Step, What
-from dumbbell.explain.incident import Incident, nearest
+from dumbbell.explain.incident import Incident, cut, nearest
 from dumbbell.explain.late import late_causes, overtaken
 from dumbbell.explain.limit_chain import limit_links
 from dumbbell.explain.notice import notices
@@ -50,7 +50,7 @@ def chain_of(seen: Observed, incident: Incident, at_ns: int) -> Explanation:
         What.LOST_ACK: _lost_ack,
         What.REORDERING: _reordering,
     }.get(incident.what, limit_links)
-    return Explanation(seen.flow, at_ns, made(seen, incident, at_ns))
+    return Explanation(seen.flow, at_ns, made(seen, incident, at_ns), cut(seen, incident))
 
 
 def _loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
@@ -70,7 +70,8 @@ def _loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     )
     if count > 1:
         last = incident.drops[-1].dropped_ns
-        sentence += f" It is the first of {many(count, 'drop')} up to {moment(last)}"
+        place = "one of at least" if cut(seen, incident) else "the first of"
+        sentence += f" It is {place} {many(count, 'drop')} up to {moment(last)}"
         near = nearest_drop
         apart = near is not first and near.dropped_ns - first.dropped_ns > seen.rtt_ns
         sentence += f", {near.name} at {moment(near.dropped_ns)} among them." if apart else "."

@@ -72,6 +72,8 @@ def _overflow(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
 
 def shares(state: QueueState) -> str:
     """Sentence about whose packets wait."""
+    if not state.known:
+        return "Whose they were is not known: they arrived before the packets that are kept."
     if not state.by_flow:
         return "No packet of any flow waited."
     parts = [f"{count} of {flow}" for flow, count in list(state.by_flow.items())[:_FLOWS]]

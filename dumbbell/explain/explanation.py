@@ -34,6 +34,8 @@ class What(Enum):
     REORDERING = "reordering"
     RECEIVE_WINDOW = "limited by the receive window"
     APPLICATION = "limited by the application"
+    SEND_BUFFER = "limited by the send buffer"
+    CONNECTION = "limited by its Multipath TCP connection"
     # causes of drops and marks
     FULL_QUEUE = "full queue"
     AQM_DROP = "drop by the queue discipline"
@@ -61,6 +63,8 @@ class What(Enum):
     SLOW_READER = "slow reader"
     SMALL_BUFFER = "small receive buffer"
     SOURCE = "source without data"
+    FULL_BUFFER = "full send buffer"
+    SCHEDULER = "Multipath TCP scheduler"
     UNKNOWN = "not known"
     # how the sender learned
     DUPLICATE_ACKS = "duplicate ACKs"
@@ -114,11 +118,13 @@ class Explanation:
         flow: Name of the flow.
         at_ns: Time that was asked for.
         links: Links in causal order.
+        cut: True if the incident may have begun before the packets that are kept.
     """
 
     flow: str
     at_ns: int
     links: Sequence[Link]
+    cut: bool = False
 
     def kinds(self) -> list[What]:
         """Kinds of the links, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
@@ -158,6 +159,24 @@ def _calm(seen: Observed, row: Row) -> int:
         if other["state"] in ("Open", "Disorder"):
             return int(other["time_ns"])
     return seen.to_ns
+
+
+def cut(seen: Observed, incident: Incident) -> bool:
+    """Returns true if an incident of packets may have begun before the packets that are kept.
+
+    Either its first event lies before that time, or a segment was first sent before it.
+    """
+    if seen.from_ns <= 0 or incident.limit:
+        return False
+    if incident.start_ns < seen.from_ns:
+        return True
+    new = sorted((one.seq, one.end) for one in seen.data if not one.cause)
+
+    def unseen(byte: int) -> bool:
+        index = bisect_right(new, (byte, sys.maxsize)) - 1
+        return index < 0 or byte >= max(new[index][1], new[index][0] + 1)
+
+    return any(unseen(one.seq) for one in incident.retransmissions)
 
 
 def reductions(seen: Observed) -> list[tuple[Row, Row]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dumbbell.explain.explanation import What
 from dumbbell.explain.observed import Observed, Row
@@ -18,19 +19,42 @@ def limit_of(seen: Observed, row: Row) -> What | None:
     if row["in_flight_packets"] >= row["cwnd_packets"]:
         return None
     if row["unsent_bytes"] == 0:
-        return What.APPLICATION
+        return source_limit(seen, row["time_ns"])
     out = (row["in_flight_packets"] + row["sacked_packets"] + row["lost_packets"]) * seen.mss
     if 0 <= row["rwnd_bytes"] < out + seen.mss:
         return What.RECEIVE_WINDOW
     return None
 
 
+def source_limit(seen: Observed, time_ns: int) -> What:
+    """Limit of a sender whose socket has no unsent byte.
+
+    An application that always has data waits for memory of the send buffer. A subflow waits for
+    its connection, unless that has nothing unsent either.
+    """
+    if seen.totals["kind"] == "subflow":
+        unsent = seen.connection_unsent.get(time_ns, -1)
+        return What.APPLICATION if unsent == 0 else What.CONNECTION
+    spec = seen.spec
+    source = spec["traffic"]["tcp"]["source"] if spec and "tcp" in spec["traffic"] else None
+    stopped = spec is not None and spec["stop_ns"] is not None and time_ns >= spec["stop_ns"]
+    return What.SEND_BUFFER if endless(source) and not stopped else What.APPLICATION
+
+
+def endless(source: Any) -> bool:
+    """Returns true for an application that fills the send buffer whenever it can."""
+    if not isinstance(source, dict) or "bulk" not in source:
+        return False
+    return source["bulk"]["bytes"] is None and not source["bulk"]["refill_ns"]
+
+
 def limited(seen: Observed) -> list[tuple[What, Sequence[Row]]]:
     """Stretches, each with its samples."""
     found: list[tuple[What, list[Row]]] = []
-    ended = int(seen.totals["end_ns"])
-    end = min(seen.to_ns, ended) if ended >= 0 else seen.to_ns
-    for row in seen.within(max(0, seen.totals["established_ns"]), end):
+    begin, ended = max(0, seen.totals["established_ns"]), int(seen.totals["end_ns"])
+    for row in seen.life:
+        if row["time_ns"] < begin or 0 <= ended < row["time_ns"]:
+            continue
         what = limit_of(seen, row)
         if what is None:
             continue

@@ -20,21 +20,20 @@ from dumbbell.explain.elsewhere import elsewhere
 from dumbbell.explain.explanation import Explanation
 from dumbbell.explain.incident import near_ns
 from dumbbell.explain.observed import observe
+from dumbbell.explain.stretch import stretch_around
 from dumbbell.explain.watched import interval_ns, watched
 from dumbbell.explain.words import moment, span
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.show.chosen import ChosenRun, choose_run
 
-#: Time before and after the one asked for in which packets are kept.
-_BEFORE_NS, _AFTER_NS = 3_000_000_000, 10_000_000_000
-#: Packets times links, at about which the stretch is made shorter.
-_MOST_HOPS = 600_000
 #: Tables of a run that an explanation reads.
 TABLES = ("flows", "hops", "packets", "samples", "queues")
 #: Kinds of flows that can be explained.
 _TCP = ("tcp", "subflow")
 _SHOWN = 8
+#: Runs at most, each with an earlier start of its packets.
+_TRIES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +93,19 @@ def explain_run(run: ChosenRun, flow: str, at: str, err: Console) -> Explained:
             code=Code.NOT_KEPT,
         )
     simulated = run.record.engine == "sim"
-    stretch = _stretch(run.results, at_ns, scenario["duration_ns"])
+    stretch = stretch_around(run.results.pipes, at_ns, scenario["duration_ns"], guest=not simulated)
     lives = int((run.results.flows["end_ns"] - run.results.flows["start_ns"]).clip(0).sum())
     hosts = [str(totals["from_host"])] if simulated else []
-    text = watched(scenario, stretch, interval_ns(scenario, lives), hosts)
-    again = made_again(run.record, run.planned, text, scenario["duration_ns"], err, engine)
+    interval = interval_ns(scenario, lives, guest=not simulated)
+    for left in reversed(range(_TRIES)):
+        text = watched(scenario, (stretch.kept_ns, stretch.to_ns), interval, hosts)
+        again = made_again(run.record, run.planned, text, scenario["duration_ns"], err, engine)
+        whole_ns = (stretch.from_ns, stretch.to_ns)
+        explanation = explanation_of(again, scenario, flow, at_ns, whole_ns, at)
+        earlier = stretch.earlier() if explanation.cut and left else None
+        if earlier is None:
+            break
+        stretch = earlier
     notes = (
         [] if simulated else [f"Causes of retransmissions are not known on {run.record.engine}."]
     )
@@ -107,7 +114,11 @@ def explain_run(run: ChosenRun, flow: str, at: str, err: Console) -> Explained:
             "The run was made by another version of the engine: made again, it differs from its"
             " tables in the store."
         )
-    explanation = explanation_of(again, scenario, flow, at_ns, stretch, at)
+    if explanation.cut:
+        notes.append(
+            f"Packets are kept from {moment(stretch.from_ns)} on, and the incident may have begun"
+            " before: its earlier drops are not counted."
+        )
     return Explained(run, explanation, notes)
 
 
@@ -136,14 +147,6 @@ def explanation_of(
         f" {nearest}",
         code=Code.EXPLAIN,
     )
-
-
-def _stretch(results: Results, at_ns: int, duration_ns: int) -> tuple[int, int]:
-    """Time in which packets are kept: shorter where there are many."""
-    hops = max(1, int(results.pipes["arrived_packets"].clip(0).sum()))
-    part = min(1.0, _MOST_HOPS * duration_ns / hops / (_BEFORE_NS + _AFTER_NS))
-    start = max(0, at_ns - int(_BEFORE_NS * part))
-    return start, min(duration_ns, at_ns + int(_AFTER_NS * part) + 1)
 
 
 def _time(text: str, end_ns: int) -> int:

@@ -16,6 +16,11 @@ from dumbbell.scenario import Flow, Pipe, Scenario
 Row = Mapping[str, Any]
 #: Payload of a segment where no packet shows one.
 _MSS = 1448
+#: Columns of `samples` by which limits are told.
+_LIMITS = (
+    *("time_ns", "state", "cwnd_packets", "in_flight_packets", "sacked_packets", "lost_packets"),
+    *("rwnd_bytes", "unsent_bytes"),
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Observed:
         hops: Table `hops`, of all flows.
         samples: Rows of `samples` of the flow in this stretch.
         queues: Table `queues` in this stretch.
+        windows: Rows of `samples` of the flow in the whole run.
+        connection: Rows of `samples` of its Multipath TCP connection in the whole run.
     """
 
     scenario: Scenario
@@ -45,6 +52,8 @@ class Observed:
     hops: pl.DataFrame
     samples: Sequence[Row]
     queues: pl.DataFrame
+    windows: pl.DataFrame
+    connection: pl.DataFrame
 
     @cached_property
     def spec(self) -> Flow | None:
@@ -66,6 +75,16 @@ class Observed:
     def ack_times(self) -> list[int]:
         """Arrivals of `acks`."""
         return [one.arrived_ns for one in self.acks]
+
+    @cached_property
+    def life(self) -> Sequence[Row]:
+        """What limits are read from: rows of `samples` of the whole run."""
+        return self.windows.select(_LIMITS).to_dicts()
+
+    @cached_property
+    def connection_unsent(self) -> dict[int, int]:
+        """Time → bytes that the Multipath TCP connection has given to no subflow; -1: unknown."""
+        return dict(self.connection.select("time_ns", "unsent_bytes").iter_rows())
 
     @cached_property
     def times(self) -> list[int]:
@@ -158,7 +177,8 @@ def observe(
     starts = dict(tables["flows"].select("flow", "start_ns").iter_rows())
     hosts = (str(totals["from_host"]), str(totals["to_host"]))
     within = pl.col("time_ns").is_between(*stretch)
-    samples = tables["samples"].filter((pl.col("flow") == flow) & within).sort("time_ns")
+    windows = tables["samples"].filter(pl.col("flow") == flow).sort("time_ns")
+    connection = tables["samples"].filter(pl.col("flow") == totals["connection"])
     packets = packets_of(tables["hops"], tables["packets"], flow, ends_of(scenario), hosts)
     return Observed(
         scenario,
@@ -169,6 +189,8 @@ def observe(
         stretch[1],
         packets,
         tables["hops"],
-        samples.to_dicts(),
+        windows.filter(within).to_dicts(),
         tables["queues"].filter(within),
+        windows,
+        connection,
     )

@@ -14,6 +14,9 @@ from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
 from dumbbell.explain.words import share, size, span
 
+#: Factor by which a sample exceeds the packets counted where some arrived before those kept.
+_MORE = 1.1
+
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
@@ -23,7 +26,9 @@ class QueueState:
         pipe: Pipe.
         packets: Packets that waited.
         bytes: Their frames.
-        by_flow: Flow → its packets among them, the most first.
+        by_flow: Flow → its packets among them, the most first; empty: not known, or none waited.
+        known: True if each packet that waited is among those kept. Otherwise the numbers are those
+            of the last sample.
         discipline: Name of the discipline.
         limit: Its limit in words; empty: none.
         detail: State of an active queue management in words; empty: none is known.
@@ -38,6 +43,7 @@ class QueueState:
     limit: str
     detail: str
     numbers: Mapping[str, int | float | str]
+    known: bool = True
 
 
 def queue_state(
@@ -62,18 +68,31 @@ def queue_state(
         & ((pl.col("dropped") == "") | (pl.col("ended_ns") >= at_ns))
     )
     by_flow = here.group_by("flow").len().sort("len", "flow", descending=[True, False])
+    packets, waiting_bytes = here.height, int(here["frame_bytes"].sum())
+    sampled = _sampled(seen, pipe, at_ns, packets) if packet is not None else None
+    if sampled is not None:
+        packets, waiting_bytes, by_flow = *sampled, by_flow.clear()
     kind, spec = discipline_of(seen.pipes[pipe]["queue"]) if pipe in seen.pipes else ("", {})
     detail, numbers = _managed(seen, pipe, at_ns, kind, spec, wait_ns)
     return QueueState(
         pipe,
-        here.height,
-        int(here["frame_bytes"].sum()),
+        packets,
+        waiting_bytes,
         dict(by_flow.iter_rows()),
         _title(kind),
         _limit(spec),
         detail,
-        {"queued_packets": here.height, "queued_bytes": int(here["frame_bytes"].sum()), **numbers},
+        {"queued_packets": packets, "queued_bytes": waiting_bytes, **numbers},
+        sampled is None,
     )
+
+
+def _sampled(seen: Observed, pipe: str, at_ns: int, counted: int) -> tuple[int, int] | None:
+    """Packets and bytes of the last sample where more waited than packets are kept; else None."""
+    row = seen.queue_before(pipe, at_ns) if seen.from_ns > 0 else None
+    if row is None or row["queued_packets"] <= _MORE * counted + 1:
+        return None
+    return int(row["queued_packets"]), int(row["queued_bytes"])
 
 
 def _from(packet: Packet) -> pl.Expr:

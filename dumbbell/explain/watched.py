@@ -8,19 +8,20 @@ from typing import Any
 from dumbbell.experiment.load import canonical
 from dumbbell.scenario import Scenario
 
-#: Shortest sampling interval, and rows of windows and queues together.
-_INTERVAL_NS, _ROWS = 100_000, 400_000
+#: Shortest sampling interval, and rows of windows and queues together; in a guest's memory.
+_INTERVAL_NS, _ROWS, _GUEST_ROWS = 100_000, 400_000, 100_000
 
 
-def interval_ns(scenario: Scenario, lives_ns: int) -> int:
+def interval_ns(scenario: Scenario, lives_ns: int, *, guest: bool = False) -> int:
     """Sampling interval, as short as the number of rows of windows and queues allows.
 
     Args:
         scenario: Scenario of the run.
         lives_ns: Lifetimes of all its flows together.
+        guest: True if a guest keeps the rows in its memory.
     """
     queues = 2 * len(scenario["links"]) * scenario["duration_ns"]
-    return max(_INTERVAL_NS, (lives_ns + queues) // _ROWS)
+    return max(_INTERVAL_NS, (lives_ns + queues) // (_GUEST_ROWS if guest else _ROWS))
 
 
 def watched(

@@ -14,6 +14,7 @@ from dumbbell.figures.varied import varied
 from dumbbell.levels import scale_of
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.arrivals import without_arrivals
+from dumbbell.metrics.unmeasured import unmeasured
 from dumbbell.summary.flow_names import flow_title
 
 _MOST_LINES = 10
@@ -43,7 +44,7 @@ def cells_across(results: Tables, metric: str, factor: str) -> tuple[Shown, str]
     if "kind" in frame.columns:  # a connection has the name of its subflows
         frame = frame.filter(pl.col("kind") != "subflow")
     if frame.is_empty():
-        raise ValueError(f"nothing measured for {metric}")
+        raise ValueError(unmeasured(measured, results))
     others = [one for one in factors if one != factor and frame[one].n_unique() > 1]
     fixed: list[str] = []
     frame = _labelled(results, frame, factor, others)

@@ -16,7 +16,11 @@ from dumbbell.figures.theme import NAMES, label_angle
 from dumbbell.figures.varied import varied
 from dumbbell.levels import Scale, scale_of
 from dumbbell.metrics import Metric, Tables, metric_named, summary
+from dumbbell.metrics.unmeasured import unmeasured
 from dumbbell.results import Where, where_rows
+
+#: Labels of levels: a log scale's own format leaves out those between powers of ten.
+LEVEL_LABELS = "format(datum.value, ',.6~g')"
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,8 @@ def choose(
     chosen = dict(where) | ({"flow": flow} if flow is not None else {})
     frame = where_rows(frame, chosen)
     if frame.is_empty():
-        raise ValueError(f"nothing measured for {metric.name} where {chosen or 'anything'}")
+        where_words = f" where {chosen}" if chosen else ""
+        raise ValueError(unmeasured(metric, results) + where_words)
     named = (*results.experiment.factors, "flow", "session", "group", "arrivals", "pipe")
     columns = [c for c in named if c in frame.columns]
     varying = [c for c in columns if frame[c].n_unique() > 1]
@@ -193,8 +198,12 @@ def _x(shown: Shown) -> alt.X:
         return alt.X("x:N", title=sentence(title), sort=shown.x_levels, axis=axis)
     unit = f" ({shown.scale.unit})" if shown.scale.unit else ""
     values = list(shown.scale.values.values())
-    axis = alt.Axis(values=values) if len(values) <= 12 else alt.Axis()
-    scale = alt.Scale(nice=False, zero=False, padding=14)
+    few: dict[str, Any] = {"values": values} if len(values) <= 12 else {}
+    axis = alt.Axis(labelExpr=LEVEL_LABELS, **few)
+    if shown.scale.spans_decades:
+        scale = alt.Scale(type="log", nice=False, padding=14)
+    else:
+        scale = alt.Scale(nice=False, zero=False, padding=14)
     return alt.X("x:Q", title=f"{sentence(title)}{unit}", axis=axis, scale=scale)
 
 

@@ -15,6 +15,7 @@ from dumbbell.figures.series import algorithms_of
 from dumbbell.figures.theme import algorithm_style, colour_expression
 from dumbbell.metrics import Tables, metric_named
 from dumbbell.metrics.statistics import percentiles
+from dumbbell.metrics.unmeasured import unmeasured
 from dumbbell.results import Where, where_rows
 
 #: Ratio of the ends above which an axis is logarithmic.
@@ -42,7 +43,8 @@ def runs(
     frame = measured.measure(results).filter(pl.col("value").is_not_nan())
     frame = where_rows(frame, where or {})
     if frame.is_empty():
-        raise ValueError(f"nothing measured for {metric} where {dict(where or {}) or 'anything'}")
+        where_words = f" where {dict(where)}" if where else ""
+        raise ValueError(unmeasured(measured, results) + where_words)
     known = (*results.experiment.factors, "flow", "session", "group", "arrivals", "pipe")
     varying = [c for c in known if c in frame.columns and frame[c].n_unique() > 1]
     named = [by] if isinstance(by, str) else list(by or varying)

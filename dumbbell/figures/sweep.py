@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from dumbbell.figures.factor import Shown, choose, points_of, sentence, tooltips
+from dumbbell.figures.factor import LEVEL_LABELS, Shown, choose, points_of, sentence, tooltips
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.metrics import Metric, Tables, metric_named
 from dumbbell.results import Where
@@ -65,7 +65,8 @@ def _x(shown: Shown) -> alt.X:
         raise ValueError(f"{shown.x} has no numbers")
     values = sorted(set(shown.scale.values.values()))
     unit = f" ({shown.scale.unit})" if shown.scale.unit else ""
-    axis = alt.Axis(values=values, format=",.6~g") if len(values) <= _MOST_TICKS else alt.Axis()
+    few: dict[str, Any] = {"values": values} if len(values) <= _MOST_TICKS else {}
+    axis = alt.Axis(labelExpr=LEVEL_LABELS, **few)
     kind: Any = "log" if is_geometric(values) else "linear"
     scale = alt.Scale(type=kind, nice=False, zero=False, padding=8)
     return alt.X("x:Q", title=f"{sentence(shown.x_name)}{unit}", axis=axis, scale=scale)

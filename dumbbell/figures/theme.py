@@ -118,7 +118,8 @@ def _algorithm_styles() -> dict[str, Style]:
     }
     others = (kind for kind in traffic_kinds() if kind not in (*styles, "tcp"))
     for place, kind in enumerate(others):
-        styles[kind] = Style(_GREY, DASHES[1 + place % (len(DASHES) - 1)], SHAPES[_GREY])
+        dash, shape = DASHES[1 + place % (len(DASHES) - 1)], SHAPES[place % _GREY]
+        styles[kind] = Style(_GREY, dash, shape)
     for coupled in (False, True):
         found = (one for one in congestion_controls().values() if one.coupled == coupled)
         for place, one in enumerate(found):
@@ -127,8 +128,11 @@ def _algorithm_styles() -> dict[str, Style]:
                 style = Style(_OWN[one.name], [1, 0], SHAPES[_OWN[one.name] % len(SHAPES)])
                 styles |= {one.name.lower(): style, one.title.lower(): style}
                 continue
-            dash = _COUPLED if coupled else DASHES[place // _GREY % len(DASHES)]
-            style = Style(colour, dash, SHAPES[colour])
+            # The shapes of a colour: plain ones from the first on, coupled ones from the last back.
+            turn = place // _GREY
+            dash = _COUPLED if coupled else DASHES[turn % len(DASHES)]
+            shape = SHAPES[(colour + (-1 - turn if coupled else turn)) % len(SHAPES)]
+            style = Style(colour, dash, shape)
             styles |= {one.name.lower(): style, one.title.lower(): style}
     return styles
 

@@ -26,6 +26,8 @@ VERSION = (
     ).hexdigest()[:8]
 )
 _PACKET = ["flow", "direction", "packet_number"]
+#: Time around a stretch in which packets are followed, too.
+_MARGIN_NS = 2_000_000_000
 
 
 def steps(packets: pl.DataFrame, place: pl.Series) -> pl.DataFrame:
@@ -128,8 +130,13 @@ def everywhere(scenario: Scenario) -> Scenario:
         for node in (link["a"], link["b"])
         if (node, link["name"]) not in known
     ]
-    # Of the packets at the beginning of the stretch it must be known where they came from.
-    stretch: Stretch = {"from_ns": 0, "to_ns": scenario["duration_ns"]}
+    # Of the packets at the beginning of the stretch it must be known where they came from, of those
+    # at its end where they arrive. A guest keeps in its memory what taps see.
+    kept = scenario["sampling"].get("hops") or {"from_ns": 0, "to_ns": scenario["duration_ns"]}
+    stretch: Stretch = {
+        "from_ns": max(0, kept["from_ns"] - _MARGIN_NS),
+        "to_ns": min(scenario["duration_ns"], kept["to_ns"] + _MARGIN_NS),
+    }
     sampling: Sampling = {**scenario["sampling"], "packets": stretch, "hops": None}
     return {**scenario, "taps": [*scenario["taps"], *more], "sampling": sampling}
 

@@ -57,8 +57,18 @@ def test_many_flows_have_fewer_points_and_too_many_none() -> None:
 def test_probes_are_kept_where_there_is_ping() -> None:
     ping = BASE.replace("duration", "  - {from: s1, to: d1, ping: 100 ms}\nduration")
     assert kept(ping) == ["samples", "queues", "probes"]
-    busy = ping.replace("duration", "  - {from: s1, to: d1, udp: 9 Mbit/s}\nduration")
+    busy = ping.replace("duration", "  - {from: s1, to: d1, udp: 90 Mbit/s}\nduration")
     assert kept(busy) == ["samples", "queues"]
+
+
+@pytest.mark.parametrize("kind", ["voice: g711", "video: {rate: 2.5 Mbit/s}"])
+def test_probes_are_kept_where_quality_is_read_from_them(kind: str) -> None:
+    beside = "  - {from: s1, to: d1, ping: 100 ms}\n"
+    for more in ("", beside):
+        text = BASE.replace("duration", f"{more}  - {{from: s1, to: d1, {kind}}}\nduration")
+        assert kept(text) == ["samples", "queues", "probes"]
+    both = text.replace("duration", "  - {from: s1, to: d1, video: 250 Mbit/s}\nduration")
+    assert kept(both) == ["samples", "queues"]
 
 
 def test_flows_that_arrive_keep_queues_alone() -> None:

@@ -10,7 +10,7 @@ const POINTS: u64 = 500;
 const MOST_ROWS: u64 = 40_000;
 /// Fewest points: with more flows or queues than these allow, their table is not kept.
 const FEWEST_POINTS: u64 = 50;
-const MOST_PROBES: f64 = 20_000.0;
+const MOST_PROBES: f64 = 200_000.0;
 const SHORTEST_NS: u64 = 1_000_000;
 const STEPS: [u64; 8] = [1, 2, 3, 4, 5, 6, 8, 10];
 const TABLES: [&str; 4] = ["samples", "queues", "drops", "probes"];
@@ -90,12 +90,18 @@ pub(crate) fn default(duration_ns: u64, links: &[Value], flows: &[Value]) -> Val
     }
     let points = POINTS.min(MOST_ROWS / rows(&keep).max(1));
     let mut names: Vec<_> = keep.iter().map(|(name, _)| *name).collect();
-    let pings = flows.iter().any(|flow| flow["traffic"].get("ping").is_some());
-    if pings && flows.iter().map(|flow| probes(flow, duration_ns)).sum::<f64>() <= MOST_PROBES {
+    let judged = flows.iter().any(|flow| is_judged(&flow["traffic"]));
+    if judged && flows.iter().map(|flow| probes(flow, duration_ns)).sum::<f64>() <= MOST_PROBES {
         names.push("probes");
     }
     let none = Value::Null;
     made(interval_ns(duration_ns, points), &names, none.clone(), none.clone(), none)
+}
+
+/// Returns true if the quality of a flow is read from its probes.
+fn is_judged(traffic: &Value) -> bool {
+    let has = |kind| traffic.get(kind).is_some();
+    has("ping") || has("video") || traffic["udp"]["codec"].is_string()
 }
 
 /// Echo requests, or datagrams, that a flow sends at most.
@@ -108,6 +114,11 @@ fn probes(flow: &Value, duration_ns: u64) -> f64 {
     if let Some(udp) = traffic.get("udp") {
         let bits = 8.0 * number(&udp["datagram_bytes"]);
         return duration_ns as f64 * 1e-9 * number(&udp["rate_bps"]) / bits;
+    }
+    if let Some(video) = traffic.get("video") {
+        let frames = duration_ns as f64 / number(&video["frame_ns"]);
+        let bits = 8.0 * number(&video["datagram_bytes"]);
+        return frames + duration_ns as f64 * 1e-9 * number(&video["rate_bps"]) / bits;
     }
     if traffic.get("tcp").is_some() {
         0.0

@@ -12,6 +12,7 @@ _OF_REGISTERS = re.compile(
 _WITHOUT_MEMORY = re.compile(
     r"(?:Out of memory|No space left on device|Bus error).*", re.IGNORECASE
 )
+_FULL_MEMORY = re.compile(r"deadlocked on memory|Out of memory", re.IGNORECASE)
 _OF_PROGRAM = re.compile(r"dumbbell: (?P<why>.+)")
 _CLOCK = re.compile(r"^\[ *\d+\.\d+\] ")
 _SHOWN = 200
@@ -20,6 +21,11 @@ _SHOWN = 200
 def is_of_registers(console: Sequence[str]) -> bool:
     """Could the kernel not write the processor's floating-point registers?"""
     return any(_OF_REGISTERS.search(line) for line in console)
+
+
+def is_of_memory(console: Sequence[str]) -> bool:
+    """Returns true if the guest's memory was full."""
+    return any(_FULL_MEMORY.search(line) for line in console)
 
 
 def cause(console: Sequence[str]) -> str | None:

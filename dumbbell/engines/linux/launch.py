@@ -26,6 +26,11 @@ from dumbbell.scenario import read_scenario
 #: Part of a run's identity: another amount of memory gives other buffers.
 MEMORY = "512M"
 _MEMORY_BYTES = 512 << 20
+_OF_MEMORY = (
+    f"its {MEMORY.removesuffix('M')} MB of memory were full. They hold all that the run keeps:"
+    " keep less with `sampling` (a shorter stretch of `hops` or `packets`, a longer `interval`), or"
+    " make the run shorter"
+)
 #: The guest's clock begins here (nanoseconds since 1970), so that its random numbers are the same.
 _BEGIN_NS = 1_700_000_000_000_000_000
 #: Masters of packet spraying that the kernel makes at boot; a router needs one per set of paths.
@@ -61,9 +66,12 @@ class GuestDied(EngineError):
     code = Code.GUEST
 
     def __init__(self, console: Sequence[str]) -> None:
-        why = death.cause(console)
-        said = f": {why}" if why is not None else " before it had finished"
-        super().__init__(_told(f"the guest died{said}", console))
+        if death.is_of_memory(console):
+            super().__init__(f"the guest died: {_OF_MEMORY}")
+        else:
+            why = death.cause(console)
+            said = f": {why}" if why is not None else " before it had finished"
+            super().__init__(_told(f"the guest died{said}", console))
         self.of_registers = death.is_of_registers(console)
 
 
