@@ -111,7 +111,7 @@ def test_a_row_per_cell(tmp_path: Path) -> None:
     head, (row,) = per_cell.rows([cell], results)
     texts = dict(zip(head, row, strict=True))
     assert texts["use"] in ("99 %", "100 %")
-    assert len(texts["each flow Mbit/s"].split(", ")) == 2
+    assert len(texts["each flow, joint Mbit/s"].split(", ")) == 2
     assert float(texts["goodput Mbit/s"]) <= MOST_MBPS
 
 

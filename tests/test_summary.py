@@ -80,7 +80,7 @@ def test_a_flow_with_a_small_window_starves_beside_another(tmp_path: Path) -> No
     least = by_title["poor (CUBIC)"].fair_share
     assert least is not None and least < STARVED
     assert "starvation" in rules(cell)
-    shares = [flow.share or 0 for flow in cell.flows]
+    shares = [flow.joint_share or 0 for flow in cell.flows]
     assert sum(shares) == pytest.approx(1)
     (link,) = cell.links
     # One of two takes nearly all: Jain's index is little above a half.
@@ -93,7 +93,7 @@ def test_flows_that_differ_by_number_are_a_line(tmp_path: Path) -> None:
     assert [flow.title for flow in cell.flows] == ["12 × CUBIC", "Reno s1→d1"]
     low, high = cell.flows[0].range_mbps
     assert low <= cell.flows[0].goodput_mbps.mean <= high
-    assert sum(flow.share or 0 for flow in cell.flows) == pytest.approx(1)
+    assert sum(flow.joint_share or 0 for flow in cell.flows) == pytest.approx(1)
 
 
 def test_udp_counts_what_never_arrived(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
-from dumbbell.scenario import Pipe, shaper_of
+from dumbbell.scenario import Pipe, Scenario, shaper_of
 
 #: Bytes that may leave at one delivery opportunity of a packet-delivery trace (mahimahi).
 OPPORTUNITY_BYTES = 1504
@@ -14,6 +14,15 @@ ETHERNET_HEADER_BYTES = 14
 #: What a wire's bucket holds.
 FULL_FRAME_BYTES = 1514
 _NS = 1e9
+
+
+def pipes_of(spec: Scenario) -> dict[str, Pipe]:
+    """Both directions of each link by name, as `bottleneck/forward`."""
+    found = {}
+    for link in spec["links"]:
+        found[f"{link['name']}/forward"] = link["forward"]
+        found[f"{link['name']}/backward"] = link["backward"]
+    return found
 
 
 def rate_of(pipe: Pipe) -> float | None:

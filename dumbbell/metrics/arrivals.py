@@ -132,19 +132,10 @@ class _WithoutArrivals:
         return getattr(self._tables, name)
 
 
-def _arrived(names: list[str]) -> pl.Expr:
-    """True for flows of these processes."""
+def arrived(names: list[str]) -> pl.Expr:
+    """True for flows of these arrivals."""
     process = pl.col("flow").str.replace(r"\.\d+$", "")
     return pl.col("flow").str.contains(r"\.\d+$") & process.is_in(names)
-
-
-def timed_out(tables: Tables) -> dict[str, float]:
-    """Run → share of the flows that arrived in it and had a time-out; not of runs without any."""
-    names = processes(tables)
-    if not names:
-        return {}
-    arrived = tables.flows.filter(_arrived(names)).group_by("run", maintain_order=True)
-    return dict(arrived.agg((pl.col("timeouts") > 0).mean()).iter_rows())
 
 
 def without_arrivals(tables: Tables) -> Tables:
@@ -152,4 +143,4 @@ def without_arrivals(tables: Tables) -> Tables:
     names = processes(tables)
     if not names:
         return tables
-    return cast("Tables", _WithoutArrivals(tables, tables.flows.filter(~_arrived(names))))
+    return cast("Tables", _WithoutArrivals(tables, tables.flows.filter(~arrived(names))))

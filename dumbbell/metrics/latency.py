@@ -1,4 +1,4 @@
-"""Latency under load: what round trips take while flows fill the line, and how it varies.
+"""Latency under load: what round trips and one-way trips take while flows fill the line.
 
 Everything comes from the table `probes`; without it (`sampling: {keep: [probes]}`) values are NaN.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -14,7 +15,6 @@ from dumbbell.metrics.definition import Measurement, Metric, Tables, keys, ratio
 from dumbbell.metrics.emodel import mean_opinion_score, rating
 from dumbbell.metrics.load import WORDS, load_windows
 
-_PLACE = "the host that asks (a voice flow: the one that listens)"
 _IDLE = "before the first TCP flow starts"
 #: A packet of speech is full after so long.
 _PACKETISATION_MS = 20.0
@@ -63,12 +63,12 @@ def _statistics(tables: Tables) -> pl.DataFrame:
     return _KNOWN[tables]
 
 
-def _of_flows(name: str) -> Measurement:
-    """A measurement of each flow that has probes."""
+def _of_flows(name: str, kinds: tuple[str, ...]) -> Measurement:
+    """A measurement of each flow of these kinds that has probes."""
 
     def measure(tables: Tables) -> pl.DataFrame:
         columns = [*keys(tables), "flow", "kind"]
-        flows = tables.flows.filter(pl.col("kind").is_in(["ping", "udp"])).select(columns)
+        flows = tables.flows.filter(pl.col("kind").is_in(kinds)).select(columns)
         found = _statistics(tables).select("run", "flow", pl.col(name).alias("value"))
         return flows.join(
             found, on=["run", "flow"], how="left", maintain_order="left"
@@ -77,40 +77,73 @@ def _of_flows(name: str) -> Measurement:
     return measure
 
 
-def _latency(name: str, label: str, formula: str, **fields: str) -> Metric:
-    return Metric(
-        name=name,
-        label=label,
-        unit="ms",
-        formula=formula,
-        place=_PLACE,
-        window=fields.get("window", WORDS),
-        source=fields.get("source", "RFC 2681 (round-trip delay); RFC 7679 (one-way delay)"),
-        computed=_of_flows(name),
-        of=("flow", "kind"),
-    )
+@dataclass(frozen=True)
+class _Family:
+    """Metrics of one kind of delay: of the probes of these flows."""
+
+    prefix: str
+    label: str
+    kinds: tuple[str, ...]
+    place: str
+    source: str
+
+    def metric(
+        self, statistic: str, suffix: str, label: str, formula: str, window: str = WORDS
+    ) -> Metric:
+        return Metric(
+            name=f"{self.prefix}{suffix}_ms",
+            label=f"{self.label} {label}",
+            unit="ms",
+            formula=formula,
+            place=self.place,
+            window=window,
+            source=self.source,
+            computed=_of_flows(statistic, self.kinds),
+            of=("flow", "kind"),
+        )
+
+    def metrics(self) -> tuple[Metric, ...]:
+        mean = "mean delay of the probes that came back"
+        return (
+            self.metric("latency_ms", "", "under load", mean),
+            self.metric("latency_idle_ms", "_idle", "without load", mean, _IDLE),
+            *(
+                self.metric(
+                    f"latency_p{percent}_ms",
+                    f"_p{percent}",
+                    f"under load, {percent}th percentile",
+                    f"{percent}th percentile of the delays of the probes that came back (nearest "
+                    "rank)",
+                )
+                for percent in (50, 95, 99)
+            ),
+        )
 
 
-LATENCY = _latency("latency_ms", "Latency under load", "mean delay of the probes that came back")
-IDLE = _latency(
-    "latency_idle_ms",
-    "Latency without load",
-    "mean delay of the probes that came back",
-    window=_IDLE,
-)
-PERCENTILES = tuple(
-    _latency(
-        f"latency_p{percent}_ms",
-        f"Latency under load, {percent}th percentile",
-        f"{percent}th percentile of the delays of the probes that came back (nearest rank)",
-    )
-    for percent in (50, 95, 99)
-)
-VARIATION = _latency(
-    "delay_variation_ms",
-    "Delay variation",
-    "99th percentile of the delays less the smallest",
+#: Round trips of echo requests.
+ROUND_TRIPS = _Family(
+    "latency", "RTT of pings", ("ping",), "the host that asks", "RFC 2681 (round-trip delay)"
+).metrics()
+LATENCY = ROUND_TRIPS[0]
+#: One-way delays of datagrams: calls and video among them.
+ONE_WAY = _Family(
+    "one_way_delay",
+    "One-way delay of datagrams",
+    ("udp",),
+    "the host that receives; both clocks are one",
+    "RFC 7679 (one-way delay)",
+).metrics()
+VARIATION = Metric(
+    name="delay_variation_ms",
+    label="Delay variation",
+    unit="ms",
+    formula="99th percentile of the delays less the smallest: of round trips for pings, of one-way "
+    "delays for datagrams",
+    place="the host that asks; of datagrams the one that receives",
+    window=WORDS,
     source="RFC 5481 §4.2 (packet delay variation)",
+    computed=_of_flows("delay_variation_ms", ("ping", "udp")),
+    of=("flow", "kind"),
 )
 
 PROBE_LOSS = Metric(
@@ -118,10 +151,10 @@ PROBE_LOSS = Metric(
     label="Probe loss",
     unit="share",
     formula="probes that never came back / probes sent, without those of the last second of load",
-    place=_PLACE,
+    place=VARIATION.place,
     window=WORDS,
     source="RFC 6673 (round-trip loss); RFC 7680 (one-way loss)",
-    computed=_of_flows("probe_loss_ratio"),
+    computed=_of_flows("probe_loss_ratio", ("ping", "udp")),
     of=("flow", "kind"),
     bounds=(0.0, 1.0),
 )
@@ -129,7 +162,7 @@ PROBE_LOSS = Metric(
 
 def _measure_rpm(tables: Tables) -> pl.DataFrame:
     """Over all flows that ask for round trips."""
-    means = LATENCY.measure(tables).filter(pl.col("kind") == "ping")
+    means = LATENCY.measure(tables)
     of_runs = means.group_by("run").agg(pl.col("value").drop_nans().mean().alias("mean_ms"))
     runs = tables.flows.select(keys(tables)).unique(maintain_order=True)
     per_minute = 60_000 / pl.col("mean_ms")
@@ -230,4 +263,4 @@ VOICE_MOS = Metric(
     bounds=(1.0, 4.5),
 )
 
-METRICS = (LATENCY, IDLE, *PERCENTILES, VARIATION, PROBE_LOSS, RPM, VOICE_R, VOICE_MOS)
+METRICS = (*ROUND_TRIPS, *ONE_WAY, VARIATION, PROBE_LOSS, RPM, VOICE_R, VOICE_MOS)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 
 import polars as pl
 
 from dumbbell.limits.flows import longest_frame_bytes
 from dumbbell.limits.pipes import capacity_bits, frames_exceed_wire, rate_of, surplus_bits
-from dumbbell.metrics.definition import Metric, Tables, keys, known, present, ratio
+from dumbbell.metrics.definition import (
+    Measurement,
+    Metric,
+    Tables,
+    keys,
+    known,
+    present,
+    ratio,
+)
 from dumbbell.scenario import Scenario, read_scenario
 
 WORDS = (
@@ -104,13 +113,24 @@ def _rates(scenario: str) -> list[tuple[str, float | None]]:
     ]
 
 
-def _measure_queue_delay(tables: Tables) -> pl.DataFrame:
-    columns = [*keys(tables), "pipe"]
-    found = queueing_delays(tables, {"value": 0.95})
-    base = tables.pipes.select(columns)
-    return base.join(found, on=["run", "pipe"], how="left", maintain_order="left").with_columns(
-        pl.col("value").fill_null(float("nan"))
-    )
+_QUANTILES = {10: 0.10, 50: 0.50, 95: 0.95}
+#: Quantiles of the results that are alive: going through their queues takes a while.
+_KNOWN: weakref.WeakKeyDictionary[Tables, pl.DataFrame] = weakref.WeakKeyDictionary()
+
+
+def _queue_delay(percent: int) -> Measurement:
+    """A measurement of this percentile of the queueing delay."""
+
+    def measure(tables: Tables) -> pl.DataFrame:
+        if (found := _KNOWN.get(tables)) is None:
+            quantiles = {str(name): share for name, share in _QUANTILES.items()}
+            found = _KNOWN[tables] = queueing_delays(tables, quantiles)
+        base = tables.pipes.select(*keys(tables), "pipe")
+        value = pl.col(str(percent)).fill_null(float("nan")).alias("value")
+        joined = base.join(found, on=["run", "pipe"], how="left", maintain_order="left")
+        return joined.select(*keys(tables), "pipe", value)
+
+    return measure
 
 
 #: Of what a pipe can carry in a window, the most that may have been under way when it began.
@@ -208,18 +228,21 @@ UTILISATION = Metric(
     bounds=(0.0, 1.0 + _SURPLUS_MOST),
 )
 
-QUEUE_DELAY = Metric(
-    name="queue_delay_p95_ms",
-    label="95th percentile of the queueing delay",
-    unit="ms",
-    formula="95th percentile over the samples of the queue in the time of load. A sample is the "
-    "mean time in the queue of the packets that left since the previous sample; if that is not "
-    "known, queued bytes / rate. NaN without samples of queues",
-    place="each direction of each link",
-    window=WORDS,
-    source="RFC 5481 §3 (a quantile of delay), at one queue",
-    computed=_measure_queue_delay,
-    of=("pipe",),
+QUEUE_DELAYS = tuple(
+    Metric(
+        name=f"queue_delay_p{percent}_ms",
+        label=f"{percent}th percentile of the queueing delay",
+        unit="ms",
+        formula=f"{percent}th percentile over the samples of the queue in the time of load. A "
+        "sample is the mean time in the queue of the packets that left since the previous sample; "
+        "if that is not known, queued bytes / rate. NaN without samples of queues",
+        place="each direction of each link",
+        window=WORDS,
+        source="RFC 5481 §3 (a quantile of delay), at one queue",
+        computed=_queue_delay(percent),
+        of=("pipe",),
+    )
+    for percent in _QUANTILES
 )
 
-METRICS = (UPLOAD, DOWNLOAD, UTILISATION, QUEUE_DELAY)
+METRICS = (UPLOAD, DOWNLOAD, UTILISATION, *QUEUE_DELAYS)

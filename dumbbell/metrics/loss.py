@@ -71,4 +71,22 @@ DROPPED = Metric(
     computed=per_flow(known("dropped_packets")),
 )
 
-METRICS = (PIPE_LOSS, DROPPED)
+DATAGRAMS = Metric(
+    name="datagram_loss_ratio",
+    label="Datagrams that never arrived",
+    unit="share",
+    formula="1 − received_packets / sent_packets of a UDP flow; what is under way at the end "
+    "counts as lost, duplicates as received",
+    place="the receiving host",
+    window="the whole run",
+    source="RFC 7680 (one-way loss)",
+    computed=per_flow(
+        pl.when(pl.col("sent_packets") > 0).then(
+            (1 - known("received_packets") / known("sent_packets")).clip(0, 1)
+        ),
+        ("udp",),
+    ),
+    bounds=(0.0, 1.0),
+)
+
+METRICS = (PIPE_LOSS, DROPPED, DATAGRAMS)

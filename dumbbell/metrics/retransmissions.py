@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from dumbbell.metrics.definition import TCP, Metric, known, per_flow, ratio
 
 _RUN = "the whole run"
@@ -82,4 +84,21 @@ UNDOS = _count(
     "RFC 2883, RFC 4015, RFC 5682",
 )
 
-METRICS = (AT_TAP, TOTAL, SPURIOUS, SPURIOUS_SHARE, TIMEOUTS, UNDOS)
+SHARE = Metric(
+    name="retransmitted_share",
+    label="Share of segments that are retransmissions",
+    unit="share",
+    formula="retransmitted_packets / data_packets; NaN without data",
+    place=_SENDER,
+    window=_RUN,
+    source="as retransmissions",
+    computed=per_flow(
+        pl.when(pl.col("data_packets") > 0).then(
+            known("retransmitted_packets") / known("data_packets")
+        ),
+        TCP,
+    ),
+    bounds=(0.0, 1.0),
+)
+
+METRICS = (AT_TAP, TOTAL, SHARE, SPURIOUS, SPURIOUS_SHARE, TIMEOUTS, UNDOS)

@@ -73,4 +73,21 @@ PING_RTT = Metric(
     computed=per_flow(pl.col("rtt_mean_ns") * 1e-6, ("ping",)),
 )
 
-METRICS = (RTT_MEAN, RTT_MIN, RTT_MAX, SRTT_MEAN, PING_RTT)
+RTT = Metric(
+    name="rtt_ms",
+    label="RTT",
+    unit="ms",
+    formula="srtt_mean_ms; where it is not known, rtt_mean_ms; of ping, ping_rtt_ms",
+    place="the sender; where only a tap knows it, the tap",
+    window=_LIFE,
+    source="RFC 6298 §2; RFC 2681",
+    computed=per_flow(
+        pl.when(pl.col("kind") == "ping")
+        .then(pl.col("rtt_mean_ns"))
+        .otherwise(pl.coalesce(pl.col("srtt_mean_ns").fill_nan(None), _MEAN_NS))
+        * 1e-6,
+        (*TCP, "ping"),
+    ),
+)
+
+METRICS = (RTT, RTT_MEAN, RTT_MIN, RTT_MAX, SRTT_MEAN, PING_RTT)

@@ -2,95 +2,179 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
-from dumbbell.limits.sharing import Bottlenecks, bottlenecks
+from dumbbell.limits.pipes import pipes_of
+from dumbbell.limits.sharing import ANYWHERE, Bottlenecks, bottlenecks
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.definition import Metric, Tables, keys
 from dumbbell.metrics.goodput import GOODPUT
+from dumbbell.scenario import read_scenario
 
-_DATA = ("tcp", "mptcp", "udp")
+DATA = ("tcp", "mptcp", "udp")
 _NONE = float("nan")
+#: Cells with one scenario share a run, which then stands in the tables once for each.
+_ONCE = ["run", "flow"]
 
 
 @dataclass(frozen=True)
 class _Flow:
-    """A flow in a run. `lasting`: it has data for at least half as long as any other lives."""
+    """A flow in a run; `mbps` is None where it is not known."""
 
     name: str
-    mbps: float
+    mbps: float | None
     lasting: bool
 
 
-def _share(flow: _Flow, flows: Iterable[_Flow], places: Bottlenecks) -> float:
-    """Goodput over that of all flows at its bottleneck."""
-    sharing = [_beside(pipe, flows, places) for pipe in sorted(places.pipes[flow.name])]
-    total = max((sum(one.mbps for one in own) for own in sharing if len(own) > 1), default=0.0)
-    return flow.mbps / total if total > 0 else _NONE
+@dataclass(frozen=True)
+class _Run:
+    run: str
+    flows: list[_Flow]
+    places: Bottlenecks
+
+    def beside(self, flow: _Flow, *, lasting: bool = False) -> Iterator[list[_Flow]]:
+        """The flows at each of its bottlenecks, itself included."""
+        for pipe in sorted(self.places.pipes[flow.name]):
+            yield [
+                one
+                for one in self.flows
+                if pipe in self.places.pipes[one.name] and (one.lasting or not lasting)
+            ]
 
 
-def _fair_share(flow: _Flow, flows: Iterable[_Flow], places: Bottlenecks) -> float:
-    """Goodput over the mean of the lasting flows at its bottleneck."""
-    lasting = [one for one in flows if one.lasting]
-    sharing = [_beside(pipe, lasting, places) for pipe in sorted(places.pipes[flow.name])]
-    beside = max(sharing, key=len, default=[])
-    total = sum(one.mbps for one in beside)
-    if not flow.lasting or len(beside) < 2 or total <= 0:
-        return _NONE
-    return flow.mbps * len(beside) / total
+def lasting_flows(tables: Tables) -> pl.DataFrame:
+    """Data flows without those of arrivals, each run once.
+
+    `run`, `flow`, `start_ns`, `end_ns`, `lasting`: it always has data to send, and lives at least
+    half as long as any other.
+    """
+    frame = _once(without_arrivals(tables))
+    rows = []
+    for run, own, places in _runs(frame, tables):
+        for name, start, end, lasts in own.select(
+            "flow", "start_ns", "end_ns", "lasts"
+        ).iter_rows():
+            rows.append((run, name, start, end, bool(lasts) and name in places.bulk))
+    schema = {"run": pl.String, "flow": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64}
+    return pl.DataFrame(rows, schema={**schema, "lasting": pl.Boolean}, orient="row")
 
 
-def _beside(pipe: str, flows: Iterable[_Flow], places: Bottlenecks) -> list[_Flow]:
-    return [one for one in flows if pipe in places.pipes[one.name]]
+def _once(tables: Tables) -> pl.DataFrame:
+    frame = tables.flows.filter(pl.col("kind").is_in(DATA)).select(*_ONCE, "start_ns", "end_ns")
+    life = pl.col("end_ns") - pl.col("start_ns")
+    lasts = (life * 2 >= life.max().over("run")).alias("lasts")
+    return frame.unique(_ONCE, maintain_order=True).with_columns(lasts)
 
 
-def _measure(tables: Tables) -> pl.DataFrame:
-    """Rows of data flows with `share` and `fair_share`; flows of arrivals are left out."""
-    tables = without_arrivals(tables)
-    columns = [*keys(tables), "flow", "kind", "congestion_control"]
-    measured = GOODPUT.measure(tables).filter(pl.col("kind").is_in(_DATA))
-    # Cells with one scenario share a run, which then stands in the tables once for each.
-    once = ["run", "flow"]
-    life = (pl.col("end_ns") - pl.col("start_ns")).alias("ns")
-    lives = tables.flows.select(*once, life).unique(once)
-    frame = measured.join(lives, on=once, maintain_order="left").with_columns(
-        (pl.col("ns") * 2 >= pl.col("ns").max().over("run")).alias("lasts")
-    )
+def _runs(frame: pl.DataFrame, tables: Tables) -> Iterator[tuple[str, pl.DataFrame, Bottlenecks]]:
+    """Each run with its rows and bottlenecks; runs with one scenario look them up once."""
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
-    frame = frame.filter(pl.col("run").is_in(list(scenarios)))
     known: dict[tuple[str, ...], Bottlenecks] = {}
-    done: list[dict[str, Any]] = []
-    for (run,), own in frame.unique(once, maintain_order=True).group_by("run", maintain_order=True):
-        names = own["flow"].to_list()
-        key = (scenarios[run], *names)
-        places = known.get(key) or known.setdefault(key, bottlenecks(key[0], names))
+    for (run,), own in frame.group_by("run", maintain_order=True):
+        if run in scenarios:
+            names = own["flow"].to_list()
+            key = (scenarios[run], *names)
+            places = known.get(key) or known.setdefault(key, bottlenecks(key[0], names))
+            yield str(run), own, places
+
+
+def _with_rates(tables: Tables, rate: Metric) -> Iterator[_Run]:
+    """The runs with this rate of each flow."""
+    tables = without_arrivals(tables)
+    values = rate.computed(tables).select(*_ONCE, "value").unique(_ONCE)
+    frame = _once(tables).join(values, on=_ONCE, how="left", maintain_order="left")
+    for run, own, places in _runs(frame, tables):
         flows = [
-            _Flow(name, 0.0 if value != value else value, lasts and name in places.bulk)
+            _Flow(
+                name,
+                None if value is None or value != value else value,
+                lasts and name in places.bulk,
+            )
             for name, value, lasts in own.select("flow", "value", "lasts").iter_rows()
         ]
-        done += [
-            {"run": run, "flow": flow.name, "share": _share(flow, flows, places),
-             "fair_share": _fair_share(flow, flows, places)}
-            for flow in flows
-        ]  # fmt: skip
-    schema = {"run": pl.String, "flow": pl.String, "share": pl.Float64, "fair_share": pl.Float64}
-    shares = pl.DataFrame(done, schema=schema)
-    return frame.select(columns).join(shares, on=once, maintain_order="left")
+        yield _Run(run, flows, places)
+
+
+def _share(flow: _Flow, run: _Run) -> float:
+    """Its rate over that of all flows at its bottleneck."""
+    totals = [_sum(own) for own in run.beside(flow) if len(own) > 1]
+    return _quotient(flow.mbps, max(totals, key=lambda one: one or 0.0, default=None))
+
+
+def _fair_share(flow: _Flow, run: _Run) -> float:
+    """Its rate over the mean of the lasting flows at its bottleneck."""
+    beside = max(run.beside(flow, lasting=True), key=len, default=[])
+    if not flow.lasting or len(beside) < 2:
+        return _NONE
+    return len(beside) * _quotient(flow.mbps, _sum(beside))
+
+
+def _sum(flows: list[_Flow]) -> float | None:
+    """Sum of the rates; None if one is not known."""
+    known = [one.mbps for one in flows if one.mbps is not None]
+    return sum(known) if len(known) == len(flows) else None
+
+
+def _quotient(part: float | None, whole: float | None) -> float:
+    return part / whole if part is not None and whole else _NONE
+
+
+def _of_flows(tables: Tables, rate: Metric, value: Callable[[_Flow, _Run], float]) -> pl.DataFrame:
+    rows = [
+        (run.run, flow.name, value(flow, run))
+        for run in _with_rates(tables, rate)
+        for flow in run.flows
+    ]
+    schema = {"run": pl.String, "flow": pl.String, "value": pl.Float64}
+    found = pl.DataFrame(rows, schema=schema, orient="row")
+    flows = without_arrivals(tables).flows.filter(pl.col("kind").is_in(DATA))
+    columns = [*keys(tables), "flow", "kind", "congestion_control"]
+    return (
+        flows.select(columns)
+        .join(found, on=_ONCE, how="left", maintain_order="left")
+        .with_columns(pl.col("value").fill_null(_NONE))
+    )
+
+
+def shares(tables: Tables, rate: Metric) -> pl.DataFrame:
+    """Share of each data flow at its bottleneck, by this rate; NaN for a flow alone there."""
+    return _of_flows(tables, rate, _share)
+
+
+def fair_shares(tables: Tables, rate: Metric) -> pl.DataFrame:
+    """Rate of each lasting bulk flow over the mean of those at its bottleneck."""
+    return _of_flows(tables, rate, _fair_share)
+
+
+def bulk_rates_by_pipe(tables: Tables, rate: Metric) -> pl.DataFrame:
+    """`run`, `pipe`, `mbps` (list): rates of the lasting bulk flows that a pipe limits.
+
+    With too many flows to look up their paths, all count as limited by each pipe.
+    """
+    scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
+    rows: list[tuple[str, str, list[float]]] = []
+    for run in _with_rates(tables, rate):
+        rates: dict[str, list[float]] = {}
+        for flow in run.flows:
+            if flow.lasting and flow.mbps is not None:
+                for pipe in run.places.pipes[flow.name]:
+                    rates.setdefault(pipe, []).append(flow.mbps)
+        if ANYWHERE in rates:
+            every = rates.pop(ANYWHERE)
+            rates |= dict.fromkeys(pipes_of(read_scenario(scenarios[run.run])), every)
+        rows += [(run.run, pipe, own) for pipe, own in rates.items()]
+    names = {"run": pl.String(), "pipe": pl.String()}
+    schema: dict[str, pl.DataType] = {**names, "mbps": pl.List(pl.Float64())}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _measure_min(tables: Tables) -> pl.DataFrame:
-    found = _measure(tables).with_columns(pl.col("fair_share").fill_nan(None))
-    least = found.group_by(keys(tables), maintain_order=True).agg(pl.col("fair_share").min())
-    return least.with_columns(pl.col("fair_share").fill_null(_NONE)).rename({"fair_share": "value"})
-
-
-def _column(name: str) -> Any:
-    other = {"share", "fair_share"} - {name}
-    return lambda tables: _measure(tables).drop(other).rename({name: "value"})
+    found = fair_shares(tables, GOODPUT).with_columns(pl.col("value").fill_nan(None))
+    least = found.group_by(keys(tables), maintain_order=True).agg(pl.col("value").min())
+    return least.with_columns(pl.col("value").fill_null(_NONE))
 
 
 _PLACE = "goodput of each flow; its bottleneck is the narrowest pipe of its path"
@@ -106,7 +190,7 @@ SHARE = Metric(
     place=_PLACE,
     window=_WINDOW,
     source="RFC 5166 §2.4.1 (fairness between flows)",
-    computed=_column("share"),
+    computed=lambda tables: shares(tables, GOODPUT),
     bounds=(0.0, 1.0),
 )
 
@@ -119,8 +203,8 @@ FAIR_SHARE = Metric(
     "alone",
     place=_PLACE,
     window=_WINDOW,
-    source="equal division as in RFC 5166 §2.4.1; what `dumbbell run` calls starvation below 10 %",
-    computed=_column("fair_share"),
+    source="equal division as in RFC 5166 §2.4.1",
+    computed=lambda tables: fair_shares(tables, GOODPUT),
 )
 
 FAIR_SHARE_MIN = Metric(

@@ -45,7 +45,7 @@ def weights(count: int, draws: int = DRAWS, seed: int = SEED) -> Floats:
 
     Row times values is the mean of one resample with replacement. Row 0 to the last are the same
     for every quantity with as many repeats: quantities taken from the same repeats are resampled
-    together, which is what makes differences paired. Source: Efron, Ann. Statist. 7(1), 1979.
+    joint, which is what makes differences paired. Source: Efron, Ann. Statist. 7(1), 1979.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     picks = generator.integers(0, count, size=(draws, count))

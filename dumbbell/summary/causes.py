@@ -9,9 +9,10 @@ import math
 from collections.abc import Iterable
 
 from dumbbell.metrics.numbers import number
-from dumbbell.summary.cells import CellLine, LinkLine
+from dumbbell.metrics.phases import Phase
+from dumbbell.summary.cells import CellLine
 from dumbbell.summary.flow_lines import FlowLine
-from dumbbell.summary.phases import Phase
+from dumbbell.summary.links import LinkLine
 
 #: Algorithms that keep the queue short by themselves: they do not wait for a loss.
 _BY_MODEL = ("BBR",)
@@ -68,6 +69,8 @@ def of_underuse(cell: CellLine, link: LinkLine) -> str:
 
 def of_loss(cell: CellLine, link: LinkLine) -> str:
     """Why a bottleneck drops many packets."""
+    if not any(link.drops.values()):
+        return ""
     why = max(link.drops, key=lambda reason: link.drops[reason])
     if cell.setting is None or link.pipe not in cell.setting.pipes:
         return why

@@ -8,9 +8,9 @@ from rich.console import Group
 from rich.table import Table
 
 from dumbbell.metrics.numbers import number
+from dumbbell.metrics.phases import Phase
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
-from dumbbell.summary.phases import Phase
 from dumbbell.summary.setting import PipeSetting
 
 #: Cells and rows that are shown.

@@ -163,11 +163,11 @@ def _single_holes(cells: list[CellLine]) -> Iterable[str]:
 
 def _connections(one: CellLine, other: CellLine) -> Iterable[str]:
     """More connections for the same pages begin with more windows."""
-    counts = (one.page_connections, other.page_connections)
-    if all(counts) and counts[0] != counts[1]:
+    counts = [count for count in (one.page_connections, other.page_connections) if count]
+    if len(counts) == 2 and counts[0] != counts[1]:
         yield (
-            f"The pages are loaded over {counts[0]} / {counts[1]} connections; each begins with "
-            "its own initial window."
+            f"The pages are loaded over {' / '.join(map(number, counts))} connections; each begins "
+            "with its own initial window."
         )
 
 

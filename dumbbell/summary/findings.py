@@ -21,6 +21,8 @@ STANDING_RTTS = 2
 UNDERUSED = 0.9
 #: A bottleneck that drops a larger part of its packets is lossy.
 LOSSY = 0.03
+#: Flows without retransmissions.
+_NO_SENDERS = ("UDP", "ping")
 #: How much graver shares are per unit of Jain's index: two flows at 0.5 are as grave as a queue of
 #: four times the limit.
 _PER_JAIN = 10
@@ -80,19 +82,23 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     """Sentence for a run without findings: what was looked for, and what was not measured."""
     queues = any(link.delay_p10_ms is not None for cell in cells for link in cell.links)
     bulk = any(cell.bulk for cell in cells)
+    senders = [flow for cell in cells for flow in cell.flows if flow.algorithm not in _NO_SENDERS]
+    counted = all(flow.timeouts is not None for flow in senders)
     looked = [
         *(["no starvation", "no idle line"] if bulk else []),
         *(["no standing queue"] if queues else []),
         f"no loss above {_percent(LOSSY)}",
-        "no time-outs",
+        *(["no time-outs"] if senders and counted else []),
     ]
-    repaired = any(flow.lost and flow.algorithm != "UDP" for cell in cells for flow in cell.flows)
-    repaired &= not any(flow.timeouts for cell in cells for flow in cell.flows)
+    repaired = counted and any(flow.lost for flow in senders)
+    repaired &= not any(flow.timeouts for flow in senders)
     also = " All losses were repaired by fast retransmit" if repaired else ""
     times = [cell.recovery_ms for cell in cells if cell.recovery_ms is not None]
     if also and times:
         spread = number(min(times)), number(max(times))
         also += f", in {' to '.join(dict.fromkeys(spread))} ms from the first duplicate ACK"
+    if not counted:
+        also = " Time-outs are not known on this engine"
     also += "." if also else ""
     return f"Nothing stands out: {', '.join(looked)}.{also}"
 
@@ -155,7 +161,7 @@ def _lossy(cell: CellLine) -> Iterable[_Case]:
 
 def _timeouts(cell: CellLine) -> Iterable[_Case]:
     for flow in cell.flows:
-        if flow.timeouts >= flow.count:
+        if flow.timeouts is not None and flow.timeouts >= flow.count:
             noun = "time-out" if flow.timeouts == 1 else "time-outs"
             words = f"{flow.title} has {number(flow.timeouts)} {noun} per run"
             yield 1 + flow.timeouts / 10, words, causes.of_timeouts(flow)
@@ -163,13 +169,16 @@ def _timeouts(cell: CellLine) -> Iterable[_Case]:
 
 def _unequal(cell: CellLine) -> Iterable[_Case]:
     known = [link for link in cell.links if link.jain is not None and link.jain < UNEQUAL]
-    groups = [flow for flow in cell.flows if flow.share is not None and flow.fair_share is not None]
+    groups = [
+        flow for flow in cell.flows if flow.joint_share is not None and flow.fair_share is not None
+    ]
     if not known or not groups or any(_starvation(cell)):
         return
     link = min(known, key=lambda one: one.jain or 0.0)
     index = link.jain or 0.0
-    most = max(groups, key=lambda flow: (flow.share or 0.0) / flow.count)
-    taken = f"; {most.title} takes {_percent(most.share or 0.0)}" if len(groups) > 1 else ""
+    most = max(groups, key=lambda flow: (flow.joint_share or 0.0) / flow.count)
+    share = _percent(most.joint_share or 0.0)
+    taken = f"; {most.title} takes {share} while all send" if len(groups) > 1 else ""
     words = f"flows share {arrow(link.pipe)} unequally (Jain's index {number(index)}{taken})"
     yield 1 + _PER_JAIN * (UNEQUAL - index), words, causes.of_unequal_shares(cell, most)
 

@@ -1,121 +1,118 @@
-"""Bottlenecks of a run: what they carried, how full and how long their queues were."""
+"""Bottlenecks of a cell: which directions of links are shown, and their numbers."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-import polars as pl
-
-from dumbbell.limits.pipes import capacity_bits, policed_bits
-from dumbbell.metrics import METRICS, Tables
-from dumbbell.metrics.load import queueing_delays
-from dumbbell.scenario import Pipe, Scenario, read_scenario
+from dumbbell.limits.pipes import pipes_of, rate_of
+from dumbbell.metrics import METRICS
+from dumbbell.metrics.bottlenecks import BY_REASON
+from dumbbell.metrics.cells import CellValues, Levels
+from dumbbell.scenario import Pipe, Scenario
 
 #: A pipe that carried this share of its rate, or of the fullest pipe's share, is a bottleneck.
 _BUSY, _OF_THE_FULLEST = 0.9, 0.9
-#: A pipe whose queue dropped this share of the packets offered is one, too.
+#: A pipe whose queue or policer dropped this share of the packets offered is one, too.
 _DROPPED = 1e-3
-#: Bottlenecks of a run that are named: those used most.
+#: Reasons of drops that are signs of congestion.
+_CONGESTION = ("overflow", "aqm", "policed")
+#: Bottlenecks of a cell that are named: those used most.
 MOST = 4
-_QUANTILES = {"delay_p10_ms": 0.10, "delay_p50_ms": 0.50, "delay_p95_ms": 0.95}
 #: Reasons of drops, and a word for each.
 DROPS = {
     "overflow": "overflow", "random": "random loss", "scripted": "scripted loss",
     "policed": "policer", "corrupted": "corruption", "aqm": "AQM",
 }  # fmt: skip
-
-
-def links(tables: Tables) -> pl.DataFrame:
-    """One row per run and bottleneck.
-
-    `run`, `pipe`, `throughput_mbps`, `used` (share of what it could carry; null if unknown),
-    `marked` and `dropped` (shares of the packets offered), drops by reason (`DROPS`), and where
-    queues were sampled the queueing delay `delay_p10_ms`, `delay_p50_ms`, `delay_p95_ms` over the
-    time of load.
-    """
-    scenarios: dict[str, Scenario] = {}
-    rows = []
-    for run, text in tables.runs.select("run", "scenario").iter_rows():
-        spec = scenarios.get(text) or scenarios.setdefault(text, read_scenario(text))
-        rows += [(run, name, *_capacity(pipe, spec)) for name, pipe in _pipes(spec)]
-    known = pl.DataFrame(rows, schema=_CAPACITY, orient="row")
-    pipes = tables.pipes.drop(tables.experiment.factors)
-    found = pipes.join(known, on=["run", "pipe"], maintain_order="left")
-    sampled = METRICS["utilisation"].measure(tables).select("run", "pipe", "value")
-    found = found.join(sampled, on=["run", "pipe"], how="left", maintain_order="left")
-    on_wire = pl.col("left_bytes") + pl.col("overhead_bytes") * pl.col("left_packets")
-    by_reason = {
-        reason: pl.col(f"dropped_{reason}_packets").clip(lower_bound=0) for reason in DROPS
-    }
-    dropped = pl.sum_horizontal(by_reason.values())
-    offered = pl.when(pl.col("arrived_packets") > 0).then(pl.col("arrived_packets"))
-    under_load = pl.when(pl.col("overhead_bytes") == 0).then(pl.col("value").fill_nan(None))
-    fullness = pl.coalesce(under_load, on_wire * 8 / pl.col("bits"))
-    # A policer below the link's rate is what limits it.
-    admitted = (pl.col("left_bytes") * 8 / pl.col("policed_bits")).fill_null(0)
-    fullness = pl.max_horizontal(fullness, admitted).clip(0, 1)
-    found = found.with_columns(
-        fullness.alias("fullness"),
-        pl.when(~pl.col("atm")).then(fullness).alias("used"),
-        (pl.col("left_bytes") * 8e-6 / pl.col("duration_s")).alias("throughput_mbps"),
-        (pl.when(pl.col("marked_packets") > 0).then(pl.col("marked_packets")) / offered).alias(
-            "marked"
-        ),
-        (dropped / offered).alias("dropped"),
-        *((count / offered).alias(reason) for reason, count in by_reason.items()),
-    ).filter(pl.col("left_bytes") > 0)
-    delays = queueing_delays(tables, _QUANTILES)
-    found = found.join(delays, on=["run", "pipe"], how="left", maintain_order="left")
-    fullness = pl.col("fullness").fill_null(0)
-    fullest = fullness.max().over("run")
-    busy = (fullness >= _BUSY) | (fullness >= _OF_THE_FULLEST * fullest)
-    overflows = (pl.col("dropped_overflow_packets") + pl.col("dropped_aqm_packets")) / pl.col(
-        "arrived_packets"
-    ) >= _DROPPED
-    # Where several are full, those that drop come first.
-    rank = pl.struct(fullness.round(2), pl.col("dropped").fill_null(0))
-    rank = rank.rank("ordinal", descending=True)
-    columns = ["run", "pipe", "throughput_mbps", "used", "marked", "dropped", *DROPS, *_QUANTILES]
-    return found.filter((busy | overflows) & (rank.over("run") <= MOST)).select(columns)
-
-
-def _pipes(spec: Scenario) -> list[tuple[str, Pipe]]:
-    """Directions of links where packets can wait, by name."""
-    every = [
-        (f"{link['name']}/{way}", link[way])
-        for link in spec["links"]
-        for way in ("forward", "backward")
-    ]
-    return [
-        (name, pipe)
-        for name, pipe in every
-        if pipe["shaper"] != "none" or "drop_tail" not in pipe["queue"]
-    ]
-
-
-_CAPACITY = {
-    "run": pl.String,
-    "pipe": pl.String,
-    "bits": pl.Float64,
-    "policed_bits": pl.Float64,
-    "duration_s": pl.Float64,
-    "overhead_bytes": pl.Int64,
-    "atm": pl.Boolean,
+#: Field of a line → its metric.
+_FIELDS = {
+    "throughput_mbps": "link_throughput_mbps",
+    "used": "link_use",
+    "marked": "link_marked_share",
+    "dropped": "loss_ratio",
+    "delay_p10_ms": "queue_delay_p10_ms",
+    "delay_p50_ms": "queue_delay_p50_ms",
+    "delay_p95_ms": "queue_delay_p95_ms",
+    "jain": "link_jain",
 }
+#: The metrics of all lines.
+MEASURED = [
+    METRICS[name] for name in (*_FIELDS.values(), *(one.name for one in BY_REASON.values()))
+]
 
 
-def _capacity(pipe: Pipe, spec: Scenario) -> tuple[float | None, float | None, float, int, bool]:
-    """The columns of `_CAPACITY` from `bits` on; bits are those of the whole run.
+@dataclass(frozen=True)
+class LinkLine:
+    """A bottleneck: means over repeats; None where it is not known. Metrics: `_FIELDS`.
 
-    With ATM the length of a frame on the wire depends on each frame, so its use is not known.
+    Attributes:
+        pipe: Link and direction.
+        throughput_mbps: Bits of frames that it carried while flows are under way.
+        used: Share of what it could carry in that time.
+        marked: Share of the packets offered that was marked (ECN); None if none was.
+        dropped: Share of the packets offered.
+        delay_p10_ms: Quantile of the queueing delay in the time of load, as the next two.
+        jain: Jain's index of the goodputs of the bulk flows that it limits; None for one flow.
+        drops: Share of the packets offered that was dropped for each reason that is known.
     """
-    bits = capacity_bits(pipe, 0, spec["duration_ns"])
-    policed = policed_bits(pipe, 0, spec["duration_ns"])
-    framing = pipe["framing"]
-    return (
-        bits if math.isfinite(bits) else None,
-        policed if math.isfinite(policed) else None,
-        spec["duration_ns"] * 1e-9,
-        framing["overhead_bytes"],
-        framing["atm"],
+
+    pipe: str
+    throughput_mbps: float
+    used: float | None
+    marked: float | None
+    dropped: float | None
+    delay_p10_ms: float | None
+    delay_p50_ms: float | None
+    delay_p95_ms: float | None
+    jain: float | None
+    drops: Mapping[str, float]
+
+
+def link_lines(values: CellValues, cell: Levels, spec: Scenario) -> list[LinkLine]:
+    """The bottlenecks of a cell, those used most first; of equally used ones those that drop."""
+    pipes = {name: pipe for name, pipe in pipes_of(spec).items() if _can_limit(pipe)}
+    lines = [_line(values, cell, name) for name in pipes]
+    lines = [line for line in lines if line.throughput_mbps > 0]
+    fullness = {line.pipe: _fullness(line, pipes[line.pipe]) for line in lines}
+    fullest = max(fullness.values(), default=0.0)
+    least = min(_BUSY, _OF_THE_FULLEST * fullest)
+    chosen = [line for line in lines if fullness[line.pipe] >= least or _is_congested(line)]
+    chosen.sort(key=lambda line: (round(fullness[line.pipe], 2), line.dropped or 0), reverse=True)
+    return chosen[:MOST]
+
+
+def _can_limit(pipe: Pipe) -> bool:
+    """True if packets can wait in it, or exceed what its policer admits."""
+    return pipe["shaper"] != "none" or "drop_tail" not in pipe["queue"] or bool(pipe["policer"])
+
+
+def _fullness(line: LinkLine, pipe: Pipe) -> float:
+    """Its use; where that is not known (ATM), its throughput over its rate."""
+    if line.used is not None:
+        return line.used
+    rate_bps = rate_of(pipe)
+    return line.throughput_mbps * 1e6 / rate_bps if rate_bps else 0.0
+
+
+def _is_congested(line: LinkLine) -> bool:
+    return any(line.drops.get(DROPS[reason], 0.0) >= _DROPPED for reason in _CONGESTION)
+
+
+def _line(values: CellValues, cell: Levels, pipe: str) -> LinkLine:
+    means = {field: values.of(metric, cell).mean([pipe]) for field, metric in _FIELDS.items()}
+    reasons = {
+        DROPS[reason]: values.of(metric.name, cell).mean([pipe])
+        for reason, metric in BY_REASON.items()
+    }
+    return LinkLine(
+        pipe=pipe,
+        throughput_mbps=means["throughput_mbps"] or 0.0,
+        used=means["used"],
+        marked=means["marked"] or None,
+        dropped=means["dropped"],
+        delay_p10_ms=means["delay_p10_ms"],
+        delay_p50_ms=means["delay_p50_ms"],
+        delay_p95_ms=means["delay_p95_ms"],
+        jain=means["jain"],
+        drops={words: share for words, share in reasons.items() if share is not None},
     )

@@ -18,21 +18,19 @@ from dumbbell.results import Results
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary import programs as program_summary
-from dumbbell.summary.cells import CellLine, LinkLine
+from dumbbell.summary.cells import CellLine
 from dumbbell.summary.contrasts import contrasts
 from dumbbell.summary.findings import findings
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 from dumbbell.summary.flow_lines import FlowLine
+from dumbbell.summary.links import LinkLine
 
-QUANTITIES: dict[str, tuple[str, ...]] = {
-    "goodput_mbps": ("goodput_mbps",),
-    "rtt_ms": ("srtt_mean_ms", "rtt_mean_ms", "ping_rtt_ms"),
-    "retransmissions": ("retransmissions",),
-}
-"""Column → metrics; the first that applies to a flow counts. The RTT is the sender's smoothed one,
-as it is drawn over time, else the mean at the tap, else that of ping."""
-
-_ENDS = ("mean", "low", "high")
+#: Columns of the rows of `flows` in JSON, each a metric of this name.
+QUANTITIES = (
+    "goodput_mbps", "joint_goodput_mbps", "share", "joint_share", "rtt_ms", "retransmissions",
+    "retransmitted_share", "timeouts",
+)  # fmt: skip
+_ENDS = {"mean": "", "low": "_low", "high": "_high"}
 
 
 def rows(results: Results) -> list[dict[str, Any]]:
@@ -42,21 +40,11 @@ def rows(results: Results) -> list[dict[str, Any]]:
     frame = tables.flows.select([*keys, "kind", "congestion_control"]).unique(
         subset=keys, maintain_order=True
     )
-    for column, metrics in QUANTITIES.items():
-        found = [summary(tables, METRICS[name]) for name in metrics]
-        for place, one in enumerate(found):
-            renamed = {end: f"{end}_{place}" for end in _ENDS}
-            part = one.select([*keys, *_ENDS]).rename(renamed)
-            frame = frame.join(part, on=keys, how="left", maintain_order="left")
-        applies = [pl.col(f"mean_{place}").is_not_nan() for place in range(len(found))]
-        for end in _ENDS:
-            chosen: pl.Expr = pl.lit(None, dtype=pl.Float64)
-            for place in reversed(range(len(found))):
-                value = pl.col(f"{end}_{place}").fill_nan(None)
-                chosen = pl.when(applies[place]).then(value).otherwise(chosen)
-            frame = frame.with_columns(chosen.alias(column if end == "mean" else f"{column}_{end}"))
-        spent = [f"{end}_{place}" for end in _ENDS for place in range(len(found))]
-        frame = frame.drop(spent)
+    for name in QUANTITIES:
+        found = summary(tables, METRICS[name], keys).select(
+            *keys, *(pl.col(end).fill_nan(None).alias(name + mark) for end, mark in _ENDS.items())
+        )
+        frame = frame.join(found, on=keys, how="left", maintain_order="left")
     return frame.to_dicts()
 
 
@@ -65,6 +53,8 @@ _MAX_CELLS = 60
 COLUMNS = {
     "rate": "Mbit/s",
     "share": "share",
+    "joint": "joint\nshare",
+    "use": "use",
     "rtt": "RTT\nms",
     "p50": "queue\nms p50",
     "p95": "\np95",
@@ -118,8 +108,9 @@ def _fill(table: Table, every: list[CellLine], factors: list[str], *, intervals:
 
 
 def columns_of(drawn: list[list[Line]]) -> list[str]:
-    """Columns that some row fills, in order."""
+    """Columns that some row fills, in order; one of the two shares, while all send if known."""
     known = {column for cell in drawn for _, texts in cell for column in texts}
+    known -= {"share"} if "joint" in known else set()
     return [column for column in COLUMNS if column in known]
 
 
@@ -136,6 +127,7 @@ def _flow_line(flow: FlowLine, intervals: bool) -> Line:
     texts = {
         "rate": rate if flow.algorithm != "ping" else "",
         "share": _percent(flow.share),
+        "joint": _percent(flow.joint_share),
         "rtt": _value(flow.rtt_ms, intervals),
         "lost" if flow.algorithm in NOT_REPEATED else "again": _percent(flow.lost),
     }
@@ -147,7 +139,7 @@ def _link_line(link: LinkLine) -> Line:
     arrow = "→" if way == "forward" else "←"
     texts = {
         "rate": number(link.throughput_mbps),
-        "share": _percent(link.used),
+        "use": _percent(link.used),
         "p50": _ms(link.delay_p50_ms),
         "p95": _ms(link.delay_p95_ms),
         "marked": _percent(link.marked),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.numbers import number
 from dumbbell.summary.cells import CellLine, of_links
+from dumbbell.summary.flow_lines import FlowLine
 
 #: Metrics of applications, where they were measured, and their headings.
 _ASKED = {
@@ -31,21 +32,33 @@ def rows(cells: list[CellLine], results: Tables) -> tuple[list[str], list[list[s
         for heading, values in columns.items()
         if any(value is not None for value in values)
     }
-    if any(_each_flow(cell) for cell in cells):
-        shown[_EACH] = [_each_flow(cell) for cell in cells]
+    for heading, own in (_JOINT, _joint_mbps), (_EACH, _own_mbps):
+        texts = [_each_flow(cell, own) for cell in cells]
+        if any(texts):
+            shown[heading] = texts
+            break
     return list(shown), [list(texts) for texts in zip(*shown.values(), strict=True)]
 
 
-def _each_flow(cell: CellLine) -> str:
+def _joint_mbps(flow: FlowLine) -> float | None:
+    return flow.joint_mbps
+
+
+def _own_mbps(flow: FlowLine) -> float | None:
+    return flow.goodput_mbps.mean
+
+
+def _each_flow(cell: CellLine, mbps: Callable[[FlowLine], float | None]) -> str:
     """`CUBIC 2.31, BBR 8.64`: goodput of each flow that always has data, if there are a few."""
     flows = [flow for flow in cell.flows if flow.bulk or flow.algorithm == "UDP"]
+    rates = [rate for flow in flows if (rate := mbps(flow)) is not None]
     several = 2 <= len(flows) <= _FEW_FLOWS and all(flow.count == 1 for flow in flows)
-    if not several:
+    if not several or len(rates) < len(flows):
         return ""
     named = len({flow.algorithm for flow in flows}) > 1
     return ", ".join(
-        f"{flow.algorithm} {number(flow.shared_mbps)}" if named else number(flow.shared_mbps)
-        for flow in flows
+        f"{flow.algorithm} {number(rate)}" if named else number(rate)
+        for flow, rate in zip(flows, rates, strict=True)
     )
 
 
@@ -78,29 +91,30 @@ _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
 }
 #: Smaller shares of reordered and of spuriously retransmitted packets are not shown.
 _SEEN = 0.01
-_EACH, _FEW_FLOWS = "each flow Mbit/s", 4
+_JOINT, _EACH, _FEW_FLOWS = "each flow, joint Mbit/s", "each flow Mbit/s", 4
 _SHARES = ("use", "retransmitted", "timed out", "marked", "dropped", "reordered", "spurious")
 _CAPTIONS = {
     "page load s": "Page load: from the request until the last object has arrived.",
     "slowdown": "Slowdown: time of a transfer over its time alone, mean.",
     "MOS": "MOS: quality of speech, 1 (bad) to 4.5.",
     "ping p95 ms": "Ping: RTT of echo requests beside the load, 95th percentile.",
-    "transfer s": "Transfer: time of a transfer of given size, mean.",
-    "goodput Mbit/s": "Goodput: payload of all flows until the last of them ends.",
-    "use": (
-        "Use and queueing delay (means over a sample): while all TCP flows last, where they are "
-        "largest."
+    "transfer s": "Transfer: time of a transfer of given size, mean of those that finished.",
+    "goodput Mbit/s": "Goodput: payload of all flows in both directions, while any is under way.",
+    "use": "Use: share of what a link could carry while any flow is under way, the largest.",
+    "queue ms p50": (
+        "Queueing delay (means over a sample): while all TCP flows last, where it is largest."
     ),
     "marked": "Marked: by ECN, at the bottleneck where most are.",
     "dropped": "Dropped: at the bottleneck where most are.",
     "TCP RTT ms": "TCP RTT: mean of the flows, by the bytes that they deliver.",
-    "retransmitted": "Retransmitted: share of all segments with data.",
+    "retransmitted": "Retransmitted: share of all segments with data of all TCP flows.",
     "timed out": "Timed out: arriving flows that had a time-out.",
     "reordered": "Reordered: received packets that a later one had overtaken.",
     "spurious": "Spurious: segments retransmitted although they arrived.",
     "recovery ms": "Recovery: from the first duplicate ACK until the sender is in the Open state.",
     "Jain": "Jain's index: of the flows that always have data, while all of them send.",
-    _EACH: "Each flow: its goodput while all of them send.",
+    _JOINT: "Each flow: its goodput while all of them send.",
+    _EACH: "Each flow: its goodput, over its own life.",
 }
 
 

@@ -8,22 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.limits.flows import FRAME_BYTES, flow_limits, narrowest_pipes
-from dumbbell.limits.pipes import rate_of
+from dumbbell.limits.pipes import pipes_of, rate_of
 from dumbbell.scenario import Flow, Pipe, Scenario, Udp
 from dumbbell.summary.pipe_words import change_words
 
 _IP_BYTES, _UDP_BYTES = 20, 8
 #: Times of a change closer than this are the same.
 _SAME_TIME_S = 1e-3
-
-
-def pipes_of(spec: Scenario) -> dict[str, Pipe]:
-    """Both directions of each link by name, as `bottleneck/forward`."""
-    found = {}
-    for link in spec["links"]:
-        found[f"{link['name']}/forward"] = link["forward"]
-        found[f"{link['name']}/backward"] = link["backward"]
-    return found
 
 
 @dataclass(frozen=True)

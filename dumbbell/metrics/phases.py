@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from dumbbell.limits.pipes import capacity_bits
-from dumbbell.metrics import Tables
+from dumbbell.limits.pipes import capacity_bits, pipes_of
+from dumbbell.metrics.definition import Tables
+from dumbbell.metrics.settling import Series, delays_ms, settled_ms, settled_s
 from dumbbell.scenario import Flow, Pipe, Scenario
-from dumbbell.summary.setting import pipes_of
-from dumbbell.summary.settling import Series, delays_ms, settled_ms, settled_s
 
 #: Boundaries closer than this share of the run are one; the later is dropped.
 _CLOSE = 0.04
 #: A cell with more phases has none: they would explain nothing.
 _MOST = 8
-#: Repeats of a cell whose time series are read.
-MOST_REPEATS = 10
 #: Cells of an experiment whose phases are computed: of more, nobody reads them one by one.
 MOST_CELLS = 24
 
@@ -126,9 +124,9 @@ def _known(
 def _mean(phases: tuple[Phase, ...]) -> Phase:
     """One phase over the repeats."""
     return Phase(
-        phases[0].begin_s,
-        phases[0].end_s,
-        _means([one.goodput_mbps for one in phases]),
+        fmean(one.begin_s for one in phases),
+        fmean(one.end_s for one in phases),
+        _means([one.goodput_mbps for one in phases], missing=0.0),
         _means([one.used for one in phases]),
         _means([one.delay_p50_ms for one in phases]),
         _means([one.delay_p95_ms for one in phases]),
@@ -137,9 +135,11 @@ def _mean(phases: tuple[Phase, ...]) -> Phase:
     )
 
 
-def _means(maps: list[Mapping[str, float]]) -> dict[str, float]:
+def _means(maps: list[Mapping[str, float]], missing: float | None = None) -> dict[str, float]:
+    """Means over the repeats in which a value is known; `missing` stands for one that is not."""
     names = dict.fromkeys(name for one in maps for name in one)
-    return {name: sum(one.get(name, 0.0) for one in maps) / len(maps) for name in names}
+    found = {name: [one.get(name, missing) for one in maps] for name in names}
+    return {name: fmean(v for v in values if v is not None) for name, values in found.items()}
 
 
 def _boundaries_ns(flows: Iterable[Mapping[str, Any]], spec: Scenario) -> list[int]:
