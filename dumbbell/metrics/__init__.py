@@ -59,7 +59,7 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Recovery": recovery.METRICS,
     "Links": bottlenecks.METRICS,
     "Fairness": (*fairness.METRICS, *sharing.METRICS),
-    "Joint goodput: while all send": joint.METRICS,
+    "Joint goodput": joint.METRICS,
     "Totals of a run": totals.METRICS,
     "Groups of connections": groups.METRICS,
     "Pages": pages.METRICS,

@@ -23,7 +23,7 @@ MEASURED = [
     METRICS[name]
     for name in (
         "goodput_mbps", "joint_goodput_mbps", "share", "joint_share", "joint_fair_share",
-        "rtt_ms", "retransmitted_share", "timeouts", "cwnd_mean", *_LOST.values(),
+        "rtt_ms", "retransmitted_share", "timeouts", "cwnd_mean_packets", *_LOST.values(),
     )
 ]  # fmt: skip
 
@@ -94,18 +94,26 @@ def _folds(rows: list[dict[str, Any]]) -> list[_Flows]:
     return lines
 
 
-def _title(flows: _Flows) -> str:
-    first = flows[0][0]
-    return flow_title(first) if len(flows) == 1 else fold_title(first, len(flows))
+def _titles(folds: list[_Flows]) -> list[str]:
+    """Titles of the lines; those that are alike get the name of their first flow."""
+    plain = [
+        flow_title(flows[0][0]) if len(flows) == 1 else fold_title(flows[0][0], len(flows))
+        for flows in folds
+    ]
+    return [
+        title if plain.count(title) == 1 else f"{flows[0][0]['flow']}: {title}"
+        for title, flows in zip(plain, folds, strict=True)
+    ]
 
 
 def titled(phase: Phase, rows: list[dict[str, Any]]) -> Phase:
     """The phase with a goodput per line, as the mean of its flows."""
     goodputs = {}
-    for flows in _folds(rows):
+    folds = _folds(rows)
+    for title, flows in zip(_titles(folds), folds, strict=True):
         rates = [phase.goodput_mbps.get(own[0]["flow"], 0.0) for own in flows]
         if any(rates):
-            goodputs[_title(flows)] = sum(rates) / len(rates)
+            goodputs[title] = fmean(rates)
     return replace(phase, goodput_mbps=goodputs)
 
 
@@ -125,11 +133,20 @@ def flow_lines(
         bulk: Flows that always have data to send.
         known: Setting of the cell; None: unknown.
     """
-    return [_flow_line(values, cell, flows, bulk, known) for flows in _folds(rows)]
+    folds = _folds(rows)
+    return [
+        _flow_line(title, values, cell, flows, bulk, known)
+        for title, flows in zip(_titles(folds), folds, strict=True)
+    ]
 
 
 def _flow_line(
-    values: CellValues, cell: Levels, flows: _Flows, bulk: Collection[str], known: Setting | None
+    title: str,
+    values: CellValues,
+    cell: Levels,
+    flows: _Flows,
+    bulk: Collection[str],
+    known: Setting | None,
 ) -> FlowLine:
     """Line of some flows."""
     first = flows[0][0]
@@ -144,7 +161,7 @@ def _flow_line(
     settings = [found[name] for own in flows if (name := own[0]["flow"]) in found]
     rtts = [one.base_rtt_ms for one in settings]
     return FlowLine(
-        title=_title(flows),
+        title=title,
         algorithm=algorithm(first),
         count=len(flows),
         goodput_mbps=goodput.interval(names),
@@ -157,7 +174,7 @@ def _flow_line(
         timeouts=mean("timeouts", "sum"),
         fair_share=mean("joint_fair_share", "min"),
         bulk=not names.isdisjoint(bulk),
-        window_packets=mean("cwnd_mean") or None,
+        window_packets=mean("cwnd_mean_packets") or None,
         base_rtt_ms=(min(rtts), max(rtts)) if rtts else None,
         bdp_packets=_mean(one.bdp_packets for one in settings),
         hops=max((one.bottlenecks for one in settings), default=0),

@@ -84,14 +84,14 @@ function draw(answer) {
   const named = (/** @type {Row} */ flow, /** @type {number} */ i) => element("span", {}, swatchOf(look[i]().stroke), `${flow.name}${flow.name === flow.algorithm ? "" : ` (${algorithmStyle(flow.algorithm)?.title ?? flow.algorithm})`}`);
   tables.replaceChildren(
     plainTable(
-      ["flow", "Mbit/s", "share", "RTT, ms", "retransmitted"],
-      flows.map((flow, i) => [named(flow, i), figure(flow.mbps), figure(flow.share, " %"), figure(flow.rtt === null ? null : flow.rtt / 1e6), figure(flow.retransmitted, " %")]),
+      ["flow", "Mbit/s", "part of all goodput", "RTT, ms", "retransmitted"],
+      flows.map((flow, i) => [named(flow, i), figure(flow.mbps), figure(flow.part, " %"), figure(flow.rtt === null ? null : flow.rtt / 1e6), figure(flow.retransmitted, " %")]),
     ),
   );
   if (pipes.length) {
     tables.append(
       plainTable(
-        ["bottleneck", "Mbit/s", "used", "queue p50, ms", "queue p95, ms", "lost"],
+        ["bottleneck", "Mbit/s", "use", "queue p50, ms", "queue p95, ms", "lost"],
         pipes.map((pipe) => [pipe.name, figure(pipe.mbps), figure(pipe.used, " %"), figure(pipe.p50), figure(pipe.p95), figure(pipe.lost, " %")]),
       ),
     );

@@ -4,6 +4,8 @@
 /** Known values: what is unknown is -1 or null. @param {number | null | undefined} value */
 const known = (value) => (value === null || value === undefined || value < 0 ? null : value);
 
+const TCP = ["tcp", "mptcp", "subflow"];
+
 /** Rows of a table that is given by columns. @param {Row | undefined} table @returns {Row[]} */
 function rowsOf(table) {
   if (!table) return [];
@@ -30,15 +32,42 @@ function flowsOf(answer) {
       kind: flow.kind,
       algorithm: flow.congestion_control || flow.kind,
       mbps: counts && flow.delivered_bytes >= 0 ? (8e3 * flow.delivered_bytes) / life : null,
-      rtt: known(flow.rtt_mean_ns) ?? known(flow.srtt_mean_ns),
-      retransmitted: flow.kind === "tcp" && flow.data_packets > 0 ? (100 * flow.retransmitted_packets) / flow.data_packets : null,
+      rtt: flow.kind === "ping" ? known(flow.rtt_mean_ns) : known(flow.srtt_mean_ns),
+      retransmitted: TCP.includes(flow.kind) && flow.data_packets > 0 && flow.retransmitted_packets >= 0 ? (100 * flow.retransmitted_packets) / flow.data_packets : null,
       lost: known(flow.dropped_packets),
-      share: /** @type {number | null} */ (null),
+      part: /** @type {number | null} */ (null),
     };
   });
-  const total = flows.reduce((sum, flow) => sum + (flow.mbps ?? 0), 0);
-  for (const flow of flows) flow.share = flow.mbps === null || !total ? null : (100 * flow.mbps) / total;
+  // A Multipath TCP connection is the sum of its subflows.
+  const whole = flows.filter((flow) => flow.kind !== "subflow");
+  const total = whole.reduce((sum, flow) => sum + (flow.mbps ?? 0), 0);
+  for (const flow of whole) flow.part = flow.mbps === null || !total ? null : (100 * flow.mbps) / total;
   return flows;
+}
+
+/** Time in which flows are under way: from the first start to the last end, ns. @param {Row} answer */
+function activeOf(answer) {
+  const started = rowsOf(answer.tables.flows).filter((flow) => flow.start_ns >= 0);
+  return { begin: Math.min(...started.map((flow) => flow.start_ns)), end: Math.max(...started.map((flow) => flow.end_ns)) };
+}
+
+/** Time in which all TCP flows are under way; the whole run if there is none, ns. @param {Row} answer */
+function loadOf(answer) {
+  const flows = rowsOf(answer.tables.flows);
+  const tcp = flows.filter((flow) => flow.kind === "tcp" || flow.kind === "mptcp");
+  const begin = Math.max(...tcp.map((flow) => flow.start_ns));
+  const end = Math.min(...tcp.map((flow) => flow.end_ns));
+  return end > begin ? { begin, end } : { begin: 0, end: Math.max(...flows.map((flow) => flow.end_ns)) };
+}
+
+/** Bits that a direction of a link could carry in a time; null without a rate. @param {Row} answer @param {string} name @param {{begin: number, end: number}} time */
+function capacityOf(answer, name, { begin, end }) {
+  const rate = rateOf(answer, name);
+  if (!rate) return null;
+  const [link, way] = [name.slice(0, name.lastIndexOf("/")), name.slice(name.lastIndexOf("/") + 1)];
+  const changes = answer.scenario.links.find((/** @type {Row} */ one) => one.name === link)[way].changes ?? [];
+  const steps = [{ at: 0, rate }, ...changes.filter((/** @type {Row} */ one) => one.rate_bps).map((/** @type {Row} */ one) => ({ at: one.at_ns, rate: one.rate_bps }))];
+  return steps.reduce((bits, step, i) => bits + (step.rate * Math.max(0, Math.min(steps[i + 1]?.at ?? end, end) - Math.max(step.at, begin))) / 1e9, 0);
 }
 
 /** Rate of a direction of a link in bit/s; null if it has none. @param {Row} answer @param {string} name */
@@ -52,30 +81,33 @@ function rateOf(answer, name) {
 /** Directions of links that were used for a fifth of their rate or dropped packets. @param {Row} answer */
 function bottlenecksOf(answer) {
   const queues = answer.tables.queues;
+  const [active, load] = [activeOf(answer), loadOf(answer)];
   return rowsOf(answer.tables.pipes)
     .map((pipe) => {
       const rate = rateOf(answer, pipe.pipe);
       /** @type {number[]} */
       const delays = [];
       queues?.pipe.forEach((/** @type {string} */ name, /** @type {number} */ i) => {
-        if (name !== pipe.pipe) return;
+        if (name !== pipe.pipe || queues.time_ns[i] < load.begin || queues.time_ns[i] > load.end) return;
         const waited = known(queues.sojourn_mean_ns[i]);
         if (waited !== null) delays.push(waited / 1e6);
         else if (rate) delays.push((queues.queued_bytes[i] * 8e3) / rate);
       });
       delays.sort((a, b) => a - b);
-      const dropped = (known(pipe.dropped_overflow_packets) ?? 0) + (known(pipe.dropped_aqm_packets) ?? 0);
-      const mbps = (8e3 * pipe.left_bytes) / answer.duration_ns;
+      const dropped = Object.keys(pipe).reduce((sum, name) => sum + (/^dropped_.*_packets$/.test(name) ? (known(pipe[name]) ?? 0) : 0), 0);
+      const mbps = (8e3 * pipe.left_bytes) / (active.end - active.begin);
+      const bits = capacityOf(answer, pipe.pipe, active);
+      const used = bits ? (800 * pipe.left_bytes) / bits : null;
       return {
         name: pipe.pipe.replace(/\/forward$/, " →").replace(/\/backward$/, " ←"),
         pipe: pipe.pipe,
         mbps,
-        used: rate ? (100e6 * mbps) / rate : null,
+        used,
         p50: quantile(delays, 0.5),
         p95: quantile(delays, 0.95),
         lost: pipe.arrived_packets > 0 ? (100 * dropped) / pipe.arrived_packets : null,
         marked: known(pipe.marked_packets),
-        counts: rate !== null && (dropped > 0 || (100e6 * mbps) / rate >= 20),
+        counts: used !== null && (dropped > 0 || used >= 20),
       };
     })
     .filter((pipe) => pipe.counts);
