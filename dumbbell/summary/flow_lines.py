@@ -152,7 +152,7 @@ def _flow_line(
     first = flows[0][0]
     names = {own[0]["flow"] for own in flows}
 
-    def mean(metric: str, several: Several = "mean") -> float | None:
+    def measured(metric: str, several: Several = "mean") -> float | None:
         return values.of(metric, cell).mean(names, several)
 
     goodput = values.of("goodput_mbps", cell)
@@ -166,15 +166,15 @@ def _flow_line(
         count=len(flows),
         goodput_mbps=goodput.interval(names),
         range_mbps=(min(each, default=0.0), max(each, default=0.0)),
-        joint_mbps=mean("joint_goodput_mbps"),
-        share=mean("share", "sum"),
-        joint_share=mean("joint_share", "sum"),
+        joint_mbps=measured("joint_goodput_mbps"),
+        share=measured("share", "sum"),
+        joint_share=measured("joint_share", "sum"),
         rtt_ms=values.of("rtt_ms", cell).interval(names),
-        lost=mean(_LOST.get(first["kind"], "retransmitted_share")),
-        timeouts=mean("timeouts", "sum"),
-        fair_share=mean("joint_fair_share", "min"),
+        lost=measured(_LOST.get(first["kind"], "retransmitted_share")),
+        timeouts=measured("timeouts", "sum"),
+        fair_share=measured("joint_fair_share", "min"),
         bulk=not names.isdisjoint(bulk),
-        window_packets=mean("cwnd_mean_packets") or None,
+        window_packets=measured("cwnd_mean_packets") or None,
         base_rtt_ms=(min(rtts), max(rtts)) if rtts else None,
         bdp_packets=_mean(one.bdp_packets for one in settings),
         hops=max((one.bottlenecks for one in settings), default=0),
