@@ -9,7 +9,7 @@ from dumbbell.explain.cost import costs
 from dumbbell.explain.dropped import drop_causes
 from dumbbell.explain.explanation import Explanation, Link, Step, What
 from dumbbell.explain.incident import Incident, cut, nearest
-from dumbbell.explain.late import late_causes, overtaken
+from dumbbell.explain.late import late_causes, original, overtaken
 from dumbbell.explain.limit_chain import limit_links
 from dumbbell.explain.notice import notices
 from dumbbell.explain.observed import Observed
@@ -132,9 +132,12 @@ def _without_loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     what = (
         "after a time-out" if timeout else "as a tail loss probe" if again.cause == "probe" else ""
     )
+    first_sent = original(seen, again)
+    arrived = first_sent is None or first_sent.arrived_ns >= 0
+    known = ", though none of its segments was dropped" if arrived else ""
     sentence = (
         f"{seen.flow} retransmitted {again.name} at {moment(again.sent_ns)}"
-        f"{' ' + what if what else ''}, though none of its segments was dropped."
+        f"{' ' + what if what else ''}{known}."
     )
     return [
         Link(Step.INCIDENT, incident.what, again.sent_ns, sentence, again),

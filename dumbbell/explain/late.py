@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dumbbell.console.words import many
-from dumbbell.explain.dropped import drop_causes, rate_changes
+from dumbbell.explain.dropped import drop_causes, loss_at, rate_changes
 from dumbbell.explain.explanation import Link, Step, What
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet, Passage
@@ -20,6 +20,8 @@ def late_causes(seen: Observed, again: Packet) -> list[Link]:
         passed = overtaken(seen, first)
         if passed:
             return passed
+    if first.arrived_ns < 0:
+        return [_unseen(seen, first)]
     lost = [
         one
         for one in seen.packets
@@ -63,6 +65,22 @@ def late_causes(seen: Observed, again: Packet) -> list[Link]:
     if reply is None:
         return [_silent(seen, first, again, reply)]
     return _slowest(seen, first, reply)
+
+
+def _unseen(seen: Observed, first: Packet) -> Link:
+    """Link about a segment that did not arrive, though no drop of it is recorded."""
+    last, time = first.path[-1].pipe, first.path[-1].offered_ns
+    sentence = (
+        f"{first.title}, sent at {moment(first.sent_ns)}, did not arrive in the time that is kept;"
+        f" it was seen last at {last}"
+    )
+    loss, since = loss_at(seen.pipes[last], time) if last in seen.pipes else ("none", None)
+    spec = loss.get("independent") if isinstance(loss, dict) else None
+    if spec is None or spec["probability"] < 1:
+        return Link(Step.CAUSE, What.UNKNOWN, first.sent_ns, f"{sentence}.", first, last)
+    when = f" since the change at {moment(since)}" if since is not None else ""
+    sentence += f", which was down{when}: it loses every packet."
+    return Link(Step.CAUSE, What.OUTAGE, time, sentence, first, last)
 
 
 def original(seen: Observed, again: Packet) -> Packet | None:

@@ -49,12 +49,15 @@ def repairs(seen: Observed, incident: Incident) -> list[Link]:
         )
     links += [_end(seen, incident)] if incident.drops else []
     if not incident.drops:
+        first = original(seen, incident.retransmissions[0]) if incident.retransmissions else None
         links.append(
             Link(
                 Step.REPAIR,
                 What.NOTHING_LOST,
                 incident.start_ns,
-                "No segment of it was lost: nothing had to be repaired.",
+                "No segment of it was lost: nothing had to be repaired."
+                if first is None or first.arrived_ns >= 0
+                else "The segments that did not arrive were lost, or are under way.",
             )
         )
     return links

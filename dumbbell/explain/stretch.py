@@ -10,7 +10,7 @@ import polars as pl
 _BEFORE_NS, _AFTER_NS = 3_000_000_000, 10_000_000_000
 #: Packets times links, at about which the stretch is made shorter. A kernel in a guest sees each
 #: packet at both ends of a link, and keeps what it saw in its own memory.
-_MOST_HOPS, _MOST_GUEST_HOPS = 600_000, 60_000
+_MOST_HOPS, _MOST_GUEST_HOPS = 600_000, 250_000
 #: Longest time in a queue where none is recorded.
 _QUEUED_NS = 1_000_000_000
 #: Packets times links of an incident that began before the stretch, in stretches.

@@ -15,6 +15,7 @@ import polars as pl
 
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.explore.sources import Source
+from dumbbell.lives import while_alive
 from dumbbell.summary.sockets import ADDRESSES, named, senders
 
 Floats = npt.NDArray[np.float64]
@@ -149,6 +150,8 @@ class Lines:
     def _read(self, runs: Sequence[str], quantity: Quantity) -> dict[str, list[Line]]:
         columns = ["time_ns", quantity.name, quantity.column]
         frame = self.source.rows(quantity.table, runs, columns)
+        if quantity.name == "flow":
+            frame = while_alive(frame, self.source.results.flows)
         if quantity.column in SOCKET_COLUMNS and self.source.results.has("sockets"):
             frame = pl.concat([frame, self._sockets(runs, quantity.column)], how="vertical_relaxed")
         found: dict[str, list[Line]] = {run: [] for run in runs}

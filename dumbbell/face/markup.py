@@ -6,6 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
+#: No-break space.
+NO_BREAK = "\u00a0"
+#: Letters of an enumeration that stays on one line.
+_LONG = 24
 __all__ = ["Markup", "details", "escape", "joined", "table", "tag"]
 
 
@@ -30,11 +34,14 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 def table(
     head: Sequence[object], rows: Iterable[Sequence[object]], *, left: int = 1, class_: str = ""
 ) -> Markup:
-    """A table that scrolls sideways where it does not fit; the first `left` columns are text."""
+    """A table that scrolls sideways where it does not fit; the first `left` columns are text.
+
+    A long enumeration in a cell has several lines.
+    """
 
     def cells(name: str, row: Sequence[object]) -> Markup:
         return joined(
-            tag(name, cell, class_=None if place < left else "number")
+            tag(name, _unbroken(cell), class_=_class(cell, "" if place < left else "number"))
             for place, cell in enumerate(row)
         )
 
@@ -42,6 +49,22 @@ def table(
     body = tag("tbody", joined(tag("tr", cells("td", row)) for row in rows))
     inner = tag("table", header, body, class_=class_ or None)
     return tag("div", inner, class_="scroll", tabindex="0")
+
+
+def _is_long(cell: object) -> bool:
+    plain = isinstance(cell, str) and not isinstance(cell, Markup)
+    return plain and len(str(cell)) > _LONG and ", " in str(cell)
+
+
+def _class(cell: object, own: str) -> str | None:
+    return f"{own} wraps".strip() if _is_long(cell) else own or None
+
+
+def _unbroken(cell: object) -> object:
+    """A long enumeration, whose items are not broken; another cell as it is."""
+    if not _is_long(cell):
+        return cell
+    return ", ".join(item.replace(" ", NO_BREAK) for item in str(cell).split(", "))
 
 
 def details(summary: object, *children: object, open_: bool = False) -> Markup:

@@ -12,6 +12,7 @@ from dumbbell.figures.factor import series_name, words
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import Series, algorithms_of, series_of
 from dumbbell.figures.thinning import thinned
+from dumbbell.lives import while_alive
 from dumbbell.metrics import Tables, flow_limits
 from dumbbell.results import Where, where_rows
 
@@ -41,6 +42,7 @@ def window(
     samples = results.of_repeat("samples", chosen, repeat)
     if samples.is_empty():
         raise ValueError("no samples are kept here: set sampling.keep to [samples, drops]")
+    samples = while_alive(samples, results.flows)
     samples = samples.filter(pl.col("cwnd_packets") >= 0)  # UDP and ping have none.
     if samples.is_empty():
         raise ValueError("the samples that are kept here know no congestion window")

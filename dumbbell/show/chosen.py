@@ -13,6 +13,7 @@ import polars as pl
 from dumbbell.codes import Code
 from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError, StoreError, StoreWarning, shortened
+from dumbbell.lives import while_alive
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store import Store
@@ -165,6 +166,7 @@ def _read(run: ChosenRun) -> Chosen:
     titles = {row["flow"]: flow_title(row) for row in results.flows.iter_rows(named=True)}
     names = [flow["name"] for flow in scenario["flows"]]
     place = pl.col("flow").replace_strict(names, range(len(names)), default=len(names))
+    samples = while_alive(samples, results.flows)
     samples = samples.sort(place, maintain_order=True)  # rows are in the order of first samples
     return Chosen(title, run.hints, scenario, samples, queues, results.pipes, titles)
 

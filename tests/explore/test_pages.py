@@ -189,6 +189,24 @@ def test_runs_are_compared_and_zoomed(page: Page, explorer: Running) -> None:
     expect(page.locator(".lines h3", has_text="Pacing rate")).to_have_count(0)
 
 
+def test_the_tab_compares_the_ticked_runs_and_each_line_has_a_legend(
+    page: Page, explorer: Running
+) -> None:
+    opened(page, explorer)
+    for number in (0, 2, 4):
+        page.locator("tbody input").nth(number).check()
+    page.get_by_role("navigation").get_by_role("link", name="Compare").click()
+    drawn(page)
+    expect(page.get_by_role("group", name="Runs").get_by_role("button")).to_have_count(3)
+    assert page.url.count("runs=") == 1
+    charts = page.locator(".lines .plot:visible")
+    for number in range(charts.count()):
+        lines = int(
+            (charts.nth(number).get_attribute("aria-label") or "").split(", ")[1].split()[0]
+        )
+        expect(charts.nth(number).locator(".u-legend tr:visible")).to_have_count(lines + 1)
+
+
 def test_a_click_asks_why(page: Page, explorer: Running) -> None:
     run = runs_of(explorer)[0]
     opened(page, explorer, f"run?run={run}")

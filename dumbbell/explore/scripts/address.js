@@ -37,5 +37,7 @@ function change(changes, replace = false) {
 
 /** Runs that are chosen for comparison; they stay over views. @type {Map<string, string>} run → words */
 const chosenRuns = new Map();
+/** Event of the document: other runs are chosen. */
+const CHOSEN = "chosen-runs";
 /** Words of runs that were looked at. @type {Map<string, string>} run → words */
 const runWords = new Map();

@@ -4,7 +4,8 @@
 /** @param {Shell} shell @param {URLSearchParams} params @returns {Shown} */
 function compareView(shell, params) {
   const experiment = shell.experiment(params);
-  const runs = (params.get("runs") ?? "").split(",").filter(Boolean);
+  const named = (params.get("runs") ?? "").split(",").filter(Boolean);
+  const runs = named.length ? named : [...chosenRuns.keys()];
   if (!runs.length) {
     return { node: element("p", { class: "faint" }, "No run is chosen: tick some in the list of runs."), keys: {} };
   }

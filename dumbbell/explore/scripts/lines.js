@@ -14,7 +14,7 @@
  */
 
 const CHART_HEIGHT = 190;
-/** Lines of a legend beside a chart. */
+/** Lines of a legend that is shown whole; a longer one scrolls. */
 const LEGEND_LINES = 6;
 
 /** Charts that are shown now, for keys. @type {{zoom: (factor: number) => void, shift: (share: number) => void, all: () => void} | null} */
@@ -127,6 +127,7 @@ function linkedLines(wanted) {
       made.delete(lines.quantity);
       return;
     }
+    const many = lines.lines.length > LEGEND_LINES;
     const looks = lines.lines.map((line, number) => () => wanted.look(line, number, lines));
     const options = {
       height: CHART_HEIGHT,
@@ -143,10 +144,14 @@ function linkedLines(wanted) {
           value: (/** @type {any} */ _, /** @type {number | null} */ v) => (v == null ? "–" : String(+v.toPrecision(4))),
         })),
       ],
-      legend: { show: lines.lines.length <= LEGEND_LINES },
       cursor: { sync: { key: sync }, drag: { x: true, y: false, setScale: false }, y: false },
       hooks: {
-        ready: [(/** @type {any} */ plot) => listen(plot, lines.quantity)],
+        ready: [
+          (/** @type {any} */ plot) => {
+            listen(plot, lines.quantity);
+            if (many) plot.root.querySelector(".u-legend")?.setAttribute("tabindex", "0");
+          },
+        ],
         setSelect: [
           (/** @type {any} */ plot) => {
             if (plot.select.width < 4) return;
@@ -160,6 +165,7 @@ function linkedLines(wanted) {
       },
     };
     const plot = chart(holder, options, data);
+    holder.classList.toggle("many", many);
     const label = `${lines.label}, ${lines.lines.length} ${lines.lines.length === 1 ? "line" : "lines"}`;
     holder.setAttribute("role", "img");
     holder.setAttribute("aria-label", label);

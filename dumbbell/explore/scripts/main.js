@@ -54,6 +54,7 @@ function drawTitle() {
   chooser.replaceChildren(element("label", {}, "Experiment ", select));
 }
 
+document.addEventListener(CHOSEN, drawTabs);
 function drawTabs() {
   const { view, params } = address();
   const named = params.get("experiment") ? { experiment: params.get("experiment") ?? "" } : {};

@@ -125,6 +125,7 @@ function runsView(shell, params) {
   }
   function drawChosen() {
     const count = chosenRuns.size;
+    document.dispatchEvent(new Event(CHOSEN));
     const all = element("button", { type: "button", onclick: () => {
       for (const row of answer.rows.slice(0, 20)) chosenRuns.set(row[0], row.slice(1, 1 + Object.keys(answer.factors).length + 1).join(", "));
       draw();

@@ -27,7 +27,7 @@ function described(answer, flows, pipes) {
     const filled = series.filter((one) => one.values.some((value) => value !== null));
     if (filled.length) charts.push({ title, unit, names: filled.map((one) => one.name), looks: filled.map((one) => one.look), data: aligned(filled) });
   };
-  const of = shown.map((flow, i) => ({ flow, look: look[i], rows: samples ? seriesOf(samples, "flow", flow.name) : null }));
+  const of = shown.map((flow, i) => ({ flow, look: look[i], rows: samples ? seriesOf(samples, "flow", flow.name, flow.end_ns) : null }));
   const sampled = of.filter((one) => one.rows);
   const tcp = sampled.filter((one) => one.flow.kind === "tcp");
   add("Congestion window", "packets", tcp.map((one) => ({ name: one.flow.name, times: one.rows?.times ?? [], values: one.rows?.of("cwnd_packets") ?? [], look: one.look })));

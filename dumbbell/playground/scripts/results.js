@@ -32,6 +32,7 @@ function flowsOf(answer) {
       kind: flow.kind,
       algorithm: flow.congestion_control || flow.kind,
       mbps: counts && flow.delivered_bytes >= 0 ? (8e3 * flow.delivered_bytes) / life : null,
+      end_ns: flow.end_ns,
       rtt: flow.kind === "ping" ? known(flow.rtt_mean_ns) : known(flow.srtt_mean_ns),
       retransmitted: TCP.includes(flow.kind) && flow.data_packets > 0 && flow.retransmitted_packets >= 0 ? (100 * flow.retransmitted_packets) / flow.data_packets : null,
       lost: known(flow.dropped_packets),
@@ -120,9 +121,10 @@ function figure(value, unit = "") {
   return `${value.toFixed(digits)}${unit}`;
 }
 
-/** Times in s, and a column of values, of the rows of a name. @param {Row} table @param {string} by @param {string} name */
-function seriesOf(table, by, name) {
-  const picked = table[by].flatMap((/** @type {string} */ one, /** @type {number} */ i) => (one === name ? [i] : []));
+/** Times in s, and a column of values, of the rows of a name, up to an end in ns. @param {Row} table @param {string} by @param {string} name */
+function seriesOf(table, by, name, end = -1) {
+  const alive = (/** @type {number} */ i) => end < 0 || table.time_ns[i] <= end;
+  const picked = table[by].flatMap((/** @type {string} */ one, /** @type {number} */ i) => (one === name && alive(i) ? [i] : []));
   return {
     times: picked.map((/** @type {number} */ i) => table.time_ns[i] / 1e9),
     /** @param {string} column @param {number} scale */
