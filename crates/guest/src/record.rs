@@ -9,8 +9,8 @@ use crate::watch::Watch;
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Loss, Scenario, Shaper};
 use dumbbell_model::tables::{
-    ConnectionRow, DropRow, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow, QueueRow,
-    SampleRow, Table, TransferRow,
+    ConnectionRow, DropRow, FlowRow, HopRow, Int, PipeRow, ProbeRow, QueueRow, SampleRow, Table,
+    TransferRow,
 };
 use dumbbell_model::Queue;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Rows {
     pub(crate) fn tables(
         mut self,
         taps: &mut Taps,
-        packets: &[PacketRow],
+        packets: Table,
         named: &[scenario::Tap],
     ) -> Vec<Table> {
         for (number, row) in self.flows.iter_mut().enumerate() {
@@ -61,7 +61,7 @@ impl Rows {
             SampleRow::table(&self.samples),
             QueueRow::table(&self.queues),
             DropRow::table(&[]),
-            PacketRow::table(packets),
+            packets,
             ProbeRow::table(&self.probes),
             ConnectionRow::table(&connections),
             HopRow::table(&[]),

@@ -104,7 +104,7 @@ pub(crate) fn run(
     wait(&mut [], &Programs::default(), i64::from(RETIRE_MS) * 2_100_000)?;
     rings.drain(&clock, &mut taps, &mut kept);
     rings.complete()?;
-    let mut tables = rows.tables(&mut taps, &kept.rows(scenario), &scenario.taps);
+    let mut tables = rows.tables(&mut taps, kept.table(scenario), &scenario.taps);
     tables.extend(programs.tables()?);
     tables.extend(sockets.table(scenario));
     Ok(Output { tables, capture: rings.capture() })

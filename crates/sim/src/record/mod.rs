@@ -15,8 +15,8 @@ use crate::record::finished::Rows;
 use crate::world::World;
 use dumbbell_model::scenario::Sampling;
 use dumbbell_model::tables::{
-    self, ConnectionRow, Float, FlowRow, HopRow, Int, PacketRow, PipeRow, ProbeRow, QueueRow,
-    SampleRow, Table, TransferRow,
+    self, ConnectionRow, Float, FlowRow, HopRow, Int, PipeRow, ProbeRow, QueueRow, SampleRow,
+    Table, TransferRow,
 };
 use dumbbell_model::{Rate, Time};
 use dumbbell_packet::Packet;
@@ -151,7 +151,7 @@ impl World<'_> {
             SampleRow::table(&self.recorder.samples),
             QueueRow::table(&self.recorder.queues),
             self.recorder.drops.table(&self.scenario.flows, &self.pipes),
-            PacketRow::table(&self.tap_packets.rows(self.scenario)),
+            self.tap_packets.table(self.scenario),
             ProbeRow::table(&probes),
             ConnectionRow::table(&connections),
             HopRow::table(&self.hop_rows()),
