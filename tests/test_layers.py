@@ -114,6 +114,7 @@ def test_every_module_lies_in_a_package() -> None:
         "errors",
         "layout",
         "levels",
+        "lives",
         "results",
         "runs",
         "scenario",
