@@ -10,7 +10,7 @@ from scripts.count_arithmetic import counted, places
 #: limits of a scenario (summary), sockets of programs (summary), one instant of one run (explain,
 #: show), units of an axis (show, figures, animation).
 MOST = {
-    "summary": 12, "report": 1, "explain": 18, "explore": 0, "show": 6, "playground": 0,
+    "summary": 11, "report": 1, "explain": 18, "explore": 0, "show": 6, "playground": 0,
     "compare": 0, "figures": 4, "animation": 2, "cli": 0, "search": 0, "studies": 0,
 }  # fmt: skip
 
