@@ -135,15 +135,16 @@ def single_runs(case: Case) -> str:
 
 
 def reference_lines(result: ClaimResult) -> list[str]:
-    """Verdicts of the references: `kernel agrees: not reproduced, 96.2 ms`."""
+    """Verdicts of the references: `kernel (Linux 6.1 …) agrees: not reproduced, 96.2 ms`."""
     lines = []
     for name, one in result.references.items():
         found = measured(one.to_json())
+        named = f"{name} ({one.origin})" if one.origin else name
         if one.verdict is Verdict.INCONSISTENT:
-            lines.append(f"{name}: {found}")
+            lines.append(f"{named}: {found}")
             continue
         same = "agrees" if one.verdict is result.verdict else "differs"
-        lines.append(f"{name} {same}: {one.verdict}, {found}")
+        lines.append(f"{named} {same}: {one.verdict}, {found}")
     return lines
 
 

@@ -81,7 +81,8 @@ def _judged(study: Study, claim: Claim, cells: Mapping[str, Cells]) -> ClaimResu
         if claim.part in reference.claims:
             source = {claim.part: ReferenceCells(study, reference, claim.part)}
             one = judge(study, bare, source)
-            found.update({name: one} if one is not None else {})
+            if one is not None:
+                found[name] = replace(one, origin=reference.title)
     return result and replace(result, references=found)
 
 

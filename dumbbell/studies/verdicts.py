@@ -125,6 +125,8 @@ class ClaimResult:
     causes: list[CauseResult] = field(default_factory=list)
     #: The same claim judged on the numbers of references, by their names.
     references: dict[str, ClaimResult] = field(default_factory=dict)
+    #: Title of the reference that this is judged on, with its release; empty: our runs.
+    origin: str = ""
 
     @property
     def repeats_short(self) -> int | None:

@@ -64,7 +64,7 @@ class FlowSetting:
 
     Attributes:
         base_rtt_ms: Round trip without queues, over its longest path.
-        bdp_packets: Rate of its narrowest links times that, in full frames.
+        bdp_packets: Rate of its narrowest links times that, in full frames; None without a rate.
         bottlenecks: Number of links that are the narrowest of its path.
         rate_mbps: Rate of the narrowest links of all its paths together; None without a limit.
         burst_packets: Packets that its datagrams of one interval make; 0 but for UDP.
@@ -73,7 +73,7 @@ class FlowSetting:
     """
 
     base_rtt_ms: float
-    bdp_packets: float
+    bdp_packets: float | None
     bottlenecks: int
     rate_mbps: float | None
     burst_packets: float
@@ -119,7 +119,7 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
         own = flows_of.get(name)
         found[name] = FlowSetting(
             base_rtt_ms=base,
-            bdp_packets=limits.bdp_packets,
+            bdp_packets=limits.bdp_packets if math.isfinite(limits.bdp_packets) else None,
             bottlenecks=len(narrow),
             rate_mbps=rate,
             burst_packets=burst,

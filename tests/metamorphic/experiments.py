@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dumbbell
 from dumbbell.errors import DumbbellError
+from dumbbell.experiment import load
 from dumbbell.results import Results
 from tests.helpers import ROOT, simulated
 from tests.trials.experiments import experiment
@@ -17,12 +18,29 @@ REPEATS, FEW_REPEATS = 3, 2
 #: Experiments that would take more are left out: a minute each, and nothing new.
 _LARGEST = {"events": 1e8}
 
-EXAMPLES = simulated(sorted((ROOT / "examples").glob("*.yaml")))
+_OWN = Path(__file__).parent / "files"
+EXAMPLES = simulated([*sorted((ROOT / "examples").glob("*.yaml")), *sorted(_OWN.glob("*.yaml"))])
+_STUDIES = ("multipath", "web", "mptcp", "adsl-codel", "bbr3", "l4s", "slow-start")
+#: Parts of the seven studies.
+PARTS = [
+    file
+    for study in _STUDIES
+    for file in simulated(sorted((ROOT / "studies" / study).glob("*.yaml")))
+    if file.stem != "study"
+]
+IDS = [file.stem for file in EXAMPLES]
+PART_IDS = [f"{file.parent.name}-{file.stem}" for file in PARTS]
 
 
 def example(file: Path) -> Results:
     """An example with a few repeats."""
     return dumbbell.run(file, repeats=REPEATS)
+
+
+def part(file: Path) -> Results:
+    """One cell of a part of a study, that of the first levels, with a few repeats."""
+    first = {name: levels[0] for name, levels in load(file).info.factors.items()}
+    return dumbbell.run(file, set=first, repeats=FEW_REPEATS)
 
 
 def drawn(numbers: Iterator[int] | range, folder: Path) -> Iterator[tuple[int, Results]]:

@@ -11,7 +11,7 @@ from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.summary.cells import CellLine, cells
 from dumbbell.summary.findings import findings
-from tests.metamorphic.experiments import EXAMPLES, drawn, example
+from tests.metamorphic.experiments import EXAMPLES, IDS, drawn, example
 from tests.scale import SCALE
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ def _of_cell(cell: CellLine) -> Iterator[str]:
             yield finding.sentence
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
+@pytest.mark.parametrize("file", EXAMPLES, ids=IDS)
 def test_no_number_of_an_example_is_beyond_its_bound(file: Path) -> None:
     assert list(beyond(example(file))) == []
 

@@ -11,7 +11,7 @@ import pytest
 import dumbbell
 from dumbbell.results import Results
 from dumbbell.summary.cells import cells
-from tests.metamorphic.experiments import EXAMPLES, drawn, example
+from tests.metamorphic.experiments import EXAMPLES, IDS, drawn, example
 from tests.metamorphic.numbers import Numbers, differing, numbers
 from tests.metamorphic.views import reversed_rows
 from tests.scale import SCALE
@@ -49,7 +49,7 @@ def unlike(one: Results, other: Results) -> list[str]:
     return [f"{cell}: {words}" for cell in first for words in differing(first[cell], second[cell])]
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
+@pytest.mark.parametrize("file", EXAMPLES, ids=IDS)
 def test_the_order_of_rows_of_an_example_changes_nothing(file: Path) -> None:
     results = example(file)
     assert unlike(results, reversed_rows(results)) == []

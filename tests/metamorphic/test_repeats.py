@@ -12,7 +12,15 @@ import pytest
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.summary.cells import CellLine, cells
-from tests.metamorphic.experiments import EXAMPLES, drawn, example
+from tests.metamorphic.experiments import (
+    EXAMPLES,
+    IDS,
+    PART_IDS,
+    PARTS,
+    drawn,
+    example,
+    part,
+)
 from tests.metamorphic.numbers import alike, combined, numbers
 from tests.metamorphic.views import only
 from tests.scale import SCALE
@@ -57,12 +65,17 @@ def _by_levels(results: Results) -> dict[tuple[str, ...], CellLine]:
     return {tuple(cell.levels.values()): cell for cell in cells(results)}
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
+@pytest.mark.parametrize("file", EXAMPLES, ids=IDS)
 def test_cells_of_examples_are_means_of_their_repeats(file: Path) -> None:
     results = example(file)
     assert results.runs["repeat"].n_unique() > 1
     assert list(unlike_their_repeats(results)) == []
     assert list(lone_metrics(results)) == []
+
+
+@pytest.mark.parametrize("file", PARTS, ids=PART_IDS)
+def test_cells_of_studies_are_means_of_their_repeats(file: Path) -> None:
+    assert list(unlike_their_repeats(part(file))) == []
 
 
 @pytest.mark.parametrize("begin", range(0, COUNT, AT_ONCE))
