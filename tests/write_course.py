@@ -15,6 +15,8 @@ _FENCE = re.compile(
     r"^```(yaml|python)\n(.*?)^```$(?:\n\n```text\n.*?^```$)?", re.MULTILINE | re.DOTALL
 )
 _FOLD = re.compile(r"^</?details>.*$\n?", re.MULTILINE)
+#: JupyterLab and Notebook 7 fold all cells below such a heading.
+_FOLDED = {"jp-MarkdownHeadingCollapsed": True}
 
 
 def pages() -> list[Path]:
@@ -48,14 +50,22 @@ def notebook(page: Path) -> str:
 
 
 def _text(text: str, number: int) -> list[dict[str, Any]]:
-    """A cell of text; none if it is empty."""
-    folded = "<details>" in text
-    plain = _FOLD.sub("## Solution\n" if folded else "", text, count=1 if folded else 0).strip()
-    if not plain:
-        return []
-    plain = plain.replace("](images/", "](../images/")
-    source = plain.splitlines(keepends=True)
-    return [{"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": source}]
+    """Cells of a text: none if it is empty; a solution begins with a folded heading."""
+    cells: list[dict[str, Any]] = []
+    before, fold, solution = text.partition("<details>")
+    parts = [(before, {}), ("## Solution" if fold else "", _FOLDED), (fold + solution, {})]
+    for part, metadata in parts:
+        plain = _FOLD.sub("", part).strip().replace("](images/", "](../images/")
+        if plain:
+            cells.append(
+                {
+                    "cell_type": "markdown",
+                    "id": f"cell-{number + len(cells)}",
+                    "metadata": dict(metadata),
+                    "source": plain.splitlines(keepends=True),
+                }
+            )
+    return cells
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,9 @@ from dumbbell.console import Pulse, print_text
 from dumbbell.console.words import many
 from dumbbell.errors import ExperimentError
 from dumbbell.files.output import json_text, write_output
+
+if TYPE_CHECKING:
+    from dumbbell.experiment.load import Opened
 
 
 def check(
@@ -158,6 +161,7 @@ def _plan(file: Path) -> list[str]:
         times = f"{_count(spec.evaluations, 'evaluation')} × {_count(spec.repeats, 'repeat')}"
         lines.append(f"  search over {names}: {times}")
     lines += [f"  {name}: {', '.join(levels)}" for name, levels in info.factors.items()]
+    lines += _access_links(experiment)
     at_most = "at most " if experiment.enough is not None else ""
     parts = [
         _count(cells, "cell"),
@@ -168,6 +172,18 @@ def _plan(file: Path) -> list[str]:
     ]
     lines.append(f"{info.name}: {' '.join(parts)}, {at_most}{simulated_s:g} simulated seconds")
     return lines
+
+
+def _access_links(experiment: Opened) -> list[str]:
+    """Fields that access links stand for: a line per direction of the first cell's links."""
+    if not experiment.has_access_links:
+        return []
+    import json
+
+    from dumbbell.report.setup import link_words
+
+    scenario = json.loads(next(experiment.cells(0, 1)).scenario)
+    return [f"  {words}" for words in link_words(scenario)]
 
 
 def schema() -> None:

@@ -28,7 +28,8 @@ def help(
         typer.Argument(
             metavar="[WORD]",
             help="Code of an error (E203), verb (run, study run), field (duration), algorithm or "
-            "discipline (red), TCP option (tcp_ecn), metric (jain), word of a table (BDP).",
+            "discipline (red), TCP option (tcp_ecn), metric (jain), word of a table (BDP), subject "
+            "(incast).",
             show_default=False,
         ),
     ] = None,
@@ -39,7 +40,7 @@ def help(
         ),
     ] = None,
 ) -> None:
-    """Explain a code of an error, a verb, or a word. Alone: list all codes."""
+    """Explain a code of an error, a verb, or a word. Alone: list subjects and codes."""
     with guarded():
         if page is not None:
             _show(_page_text(page) if page else _pages())
@@ -98,8 +99,8 @@ def _unknown(ctx: typer.Context, text: str) -> str:
         near = nearest_name(wanted, [*verbs, *sorted(topic_names()), *page_names(), *Code])
     what = f"did you mean {near}?" if near is not None else "no name is like it."
     return (
-        f"nothing is called {shortened(text)!r}; {what} `dumbbell help` lists the codes of errors, "
-        "`dumbbell --help` the verbs, `dumbbell help --page` the pages"
+        f"nothing is called {shortened(text)!r}; {what} `dumbbell help` lists subjects and the "
+        "codes of errors, `dumbbell --help` the verbs, `dumbbell help --page` the pages"
     )
 
 
@@ -140,9 +141,17 @@ def _page(code: Code) -> str:
 
 def _listed() -> str:
     from dumbbell.help import GROUPS
+    from dumbbell.help.subjects import SUBJECTS
 
     found = [
-        "The tutorial: `dumbbell help --page tutorial`. The verbs: `dumbbell --help`.",
+        "The tutorial: `dumbbell help --page tutorial`. The verbs: `dumbbell --help`. The pages: "
+        "`dumbbell help --page`.",
+        "",
+        "# Subjects",
+        "",
+        "`dumbbell help SUBJECT` has fields, metrics, pages and examples.",
+        "",
+        *(f"- {', '.join((one.name, *one.words[:3]))}" for one in SUBJECTS),
         "",
         "# Codes of errors",
         "",
@@ -153,8 +162,7 @@ def _listed() -> str:
         found.append("")
     found.append(
         "`dumbbell help WORD` explains a code, a verb, a field, an algorithm, a discipline, a TCP "
-        "option, a metric or a word of a table; `dumbbell help --page` lists the pages of the "
-        "documentation."
+        "option, a metric, a word of a table or a subject."
     )
     return "\n".join(found) + "\n"
 

@@ -265,6 +265,11 @@ class Opened:
             line = design.line("repeats") or self.factors_line
             raise ExperimentError(message, file=self.file, line=line, code=Code.CELLS)
 
+    @property
+    def has_access_links(self) -> bool:
+        """Returns true if a link of the first cell is a model of an access link."""
+        return any(link.access is not None for link in self._reading.document.links)
+
     def cells(self, begin: int = 0, end: int | None = None) -> Iterator[Cell]:
         """Checked cells from number `begin` to before `end`. Shared sections are read once."""
         return self._reading.cells(begin, end)

@@ -17,10 +17,12 @@ from dumbbell.experiment.fields import (
     Time,
     as_list,
     choice,
+    exactly_one,
     problem,
     whole_number,
 )
 from dumbbell.experiment.traffic import Algorithm
+from dumbbell.experiment.typical_pages import TYPICAL
 
 #: Handshakes as exchanges of bytes (request, response): a ClientHello of Chrome's size, a server's
 #: flight with two certificates, key exchange and Finished. TLS 1.3 (RFC 8446 §2) takes one RTT: the
@@ -69,16 +71,25 @@ class PageSpec(Strict):
     congestion_control: Algorithm = "cubic"
     fq: Flag | None = None
     request: PositiveSize = 400
-    objects: Annotated[list[ObjectSpec], Field(min_length=1, max_length=MAX_OBJECTS)]
+    page: Annotated[str, choice(*TYPICAL, what="typical page")] | None = None
+    objects: Annotated[list[ObjectSpec], Field(min_length=1, max_length=MAX_OBJECTS)] | None = None
+
+    @property
+    def loaded(self) -> list[ObjectSpec]:
+        """Objects of the file, or of the typical page."""
+        if self.objects is not None:
+            return self.objects
+        return [ObjectSpec.model_validate(one) for one in TYPICAL[str(self.page)]]
 
     @model_validator(mode="after")
     def _objects_fit(self) -> Self:
+        exactly_one(self, ("objects", "page"))
         if self.protocol == "http/2" and self.connections is not None:
             raise problem(
                 "HTTP/2 uses one connection to a server", field="connections", code=Code.PAGE
             )
         known: set[str] = set()
-        for i, spec in enumerate(self.objects):
+        for i, spec in enumerate(self.loaded):
             for name in spec.after:
                 if name not in known:
                     reason = "an object waits for those above it; there is none of this name"
@@ -129,12 +140,12 @@ class PageSpec(Strict):
         return session, [(name, server) for server in numbers for name in named[server]]
 
     def _servers(self) -> Iterator[str]:
-        return (spec.server or self.server for spec in self.objects)
+        return (spec.server or self.server for spec in self.loaded)
 
     def _objects(self, origins: dict[str, int]) -> list[dict[str, Any]]:
         places: dict[str, int] = {}
         found: list[dict[str, Any]] = []
-        for spec in self.objects:
+        for spec in self.loaded:
             after = [places[name] for name in spec.after]
             for name in spec.stands_for():
                 places[name] = len(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 from dumbbell.catalogue import (
@@ -18,6 +19,7 @@ from dumbbell.catalogue import (
 )
 from dumbbell.experiment.schema import json_schema
 from dumbbell.files.shipped import shipped
+from dumbbell.help.subjects import subject, subject_words
 from dumbbell.help.words import word as word_of_tables
 from dumbbell.help.words import words as words_of_tables
 from dumbbell.metrics import METRICS
@@ -36,6 +38,7 @@ def topic(word: str) -> str:
     about = word_of_tables(wanted)
     parts = [] if about is None else [about]
     parts += [*entries, *_fields(wanted, sections=bool(entries)), *_metric(wanted)]
+    parts += [*_subject(wanted)] or [*_named_page(wanted)]
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
@@ -43,7 +46,7 @@ def topic_names() -> set[str]:
     """All words that `topic` knows."""
     catalogue = (congestion_controls(), disciplines(), impairments(), tcp_options())
     names = {name for entries in (*catalogue, traffic_kinds()) for name in entries}
-    names |= set(METRICS) | set(words_of_tables())
+    names |= set(METRICS) | set(words_of_tables()) | subject_words() | set(page_names())
     return names | {path[-1] for path, _ in _all_fields()}
 
 
@@ -180,10 +183,11 @@ def _fields(wanted: str, *, sections: bool) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _all_fields() -> Iterator[tuple[tuple[str, ...], str]]:
+@cache
+def _all_fields() -> tuple[tuple[tuple[str, ...], str], ...]:
     """Path of each field, as `links`, `rate`, and its description; each model once per place."""
     schema = json_schema()
-    yield from _below(schema, schema, (), frozenset())
+    return tuple(_below(schema, schema, (), frozenset()))
 
 
 def _below(
@@ -207,8 +211,8 @@ def _below(
 
 
 def _metric(wanted: str) -> Iterator[str]:
-    metric = METRICS.get(wanted)
-    if metric is not None:
+    if wanted in METRICS:
+        metric = METRICS[wanted]
         lines = [
             f"## `{metric.name}`: a metric, {metric.axis}",
             f"Formula: {metric.formula}",
@@ -216,6 +220,30 @@ def _metric(wanted: str) -> Iterator[str]:
             "All metrics: `dumbbell help --page metrics`.",
         ]
         yield "\n\n".join(lines)
+
+
+def _subject(wanted: str) -> Iterator[str]:
+    """Where a subject of networking is found."""
+    found = subject(wanted)
+    if found is None:
+        return
+    lines = [f"## {found.name[:1].upper()}{found.name[1:]}", "", found.about, ""]
+    if found.words:
+        lines.append(f"- also: {', '.join(found.words)}")
+    for what, names in (("fields", found.fields), ("metrics", found.metrics)):
+        if names:
+            lines.append(f"- {what}: {', '.join(f'`{name}`' for name in names)}")
+    lines += [f"- page: `dumbbell help --page {name}`" for name in found.pages]
+    lines += [f"- example: `dumbbell init {name}.yaml --example {name}`" for name in found.examples]
+    yield "\n".join(lines)
+
+
+def _named_page(wanted: str) -> Iterator[str]:
+    """Pointer to the page of this name."""
+    text = page_text(wanted)
+    if text is not None:
+        title = text.partition("\n")[0].lstrip("# ")
+        yield f"## {title}: a page\n\nRead it with `dumbbell help --page {wanted}`."
 
 
 def _sentence(about: str) -> str:

@@ -27,7 +27,7 @@ def setup(results: Tables) -> str:
     spec = read_scenario(text)
     flows = results.flows.filter(pl.col("run") == run)
     cells = len(set(results.runs["scenario"].to_list()))
-    pipes = _listed(_pipes(spec), "; ")
+    pipes = _listed(link_words(spec), "; ")
     links = f"Links: {pipes}" if pipes else ""
     sentences = [_listed(_traffic(flows)), _base_rtt(spec, flows), links]
     if _SEARCH.search(str(getattr(results.experiment, "yaml", ""))):
@@ -71,7 +71,7 @@ def _base_rtt(spec: Scenario, flows: pl.DataFrame) -> str:
     return f"Base RTT {shown} ms"
 
 
-def _pipes(spec: Scenario) -> Iterator[str]:
+def link_words(spec: Scenario) -> Iterator[str]:
     """`bottleneck →: 10 Mbit/s, delay 5 ms`, …: directions that limit or lose packets."""
     groups: dict[str, list[str]] = {}
     for link in spec["links"]:

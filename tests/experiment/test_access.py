@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import dumbbell
+from dumbbell.cli import app
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment.access_models import MODELS
 from dumbbell.experiment.load import load_text
 from dumbbell.scenario import read_scenario
+from tests.helpers import ROOT
 
 TEXT = """\
 dumbbell: 1
@@ -192,3 +195,18 @@ def test_a_shaping_queue_where_the_rate_changes_is_refused_with_a_reason() -> No
     assert "cake" in down["queue"]
     up, _ = line(f"access: starlink, {cake.replace('backward', 'forward')}")
     assert "cake" in up["queue"]  # the rate up does not change
+
+
+def test_validate_shows_the_fields_of_access_links(tmp_path: Path) -> None:
+    """As `docs/access-links.md` says, beside those that the file writes itself."""
+    file = tmp_path / "e.yaml"
+    text = (ROOT / "examples" / "starlink.yaml").read_text(encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
+    done = CliRunner().invoke(app, ["validate", str(file)])
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    (down, up) = [line for line in lines if line.startswith("  dish ")]
+    assert "150 Mbit/s, delay 15 ms, queue of " in down and "from 12 s " in down
+    assert "15 Mbit/s" in up
+    plain = CliRunner().invoke(app, ["validate", str(ROOT / "examples" / "two-flows.yaml")])
+    assert "Mbit/s" not in plain.stdout

@@ -8,12 +8,15 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from dumbbell.catalogue import congestion_controls, disciplines, tcp_options
+from dumbbell.catalogue import congestion_controls, disciplines, impairments, tcp_options
 from dumbbell.cli import app
 from dumbbell.cli.app import EXAMPLES
 from dumbbell.help import PAGES
-from dumbbell.help.topics import page_names, page_text, topic, topic_names
+from dumbbell.help.subjects import SUBJECTS
+from dumbbell.help.topics import _all_fields, page_names, page_text, topic, topic_names
 from dumbbell.help.words import words as words_of_tables
+from dumbbell.metrics import METRICS
+from dumbbell.starter.examples import example_names
 
 
 def called(*words: str, code: int = 0) -> str:
@@ -85,6 +88,43 @@ def test_words_of_tables_are_explained() -> None:
         assert called("help", word).strip()
     assert "rate of the bottleneck times the base RTT" in called("help", "bdp")
     assert called("help", "congestion window") == called("help", "cwnd")
+
+
+def test_subjects_lead_to_what_exists() -> None:
+    fields = {path[-1] for path, _ in _all_fields()}
+    names: list[str] = []
+    for one in SUBJECTS:
+        assert one.pages and one.fields and one.metrics, one.name
+        assert set(one.fields) <= fields | set(impairments()), one.name
+        assert set(one.metrics) <= {*METRICS}, one.name
+        assert set(one.pages) <= set(page_names()), one.name
+        assert set(one.examples) <= set(example_names()), one.name
+        names += [one.name, *one.words]
+    assert len(names) == len(set(names)) and all(name == name.lower() for name in names)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["incast", "outage", "handover", "bufferbloat", "wifi", "multipath", "latency", "jitter",
+     "pacing", "link down",
+     "QoE", "5G", "fct"],
+)  # fmt: skip
+def test_words_of_the_field_are_found(word: str) -> None:
+    text = called("help", *word.split())
+    assert "- fields: `" in text and "- metrics: `" in text
+    assert "- page: `dumbbell help --page " in text
+
+
+def test_every_suggested_name_is_explained() -> None:
+    """`help multipath` once said that nothing has this name, and suggested it."""
+    assert not [name for name in topic_names() if not topic(name)]
+    assert "Read it with `dumbbell help --page tutorial`" in called("help", "tutorial")
+
+
+def test_help_alone_lists_subjects_before_codes() -> None:
+    text = called("help")
+    assert text.index("# Subjects") < text.index("- incast, ") < text.index("# Codes of errors")
+    assert "- E203: " in text
 
 
 def test_a_field_is_named_once_for_each_part_of_a_file() -> None:

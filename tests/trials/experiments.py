@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from dumbbell.experiment.kinds import KINDS
+from dumbbell.experiment.typical_pages import TYPICAL
 from tests.trials.draw import Draw, options, pipe
 
 
@@ -161,6 +162,8 @@ def _page(draw: Draw, ends: dict[str, str]) -> dict[str, Any]:
     page |= {"name": "page", "client": ends["to"], "server": ends["from"]}
     if page.get("protocol") == "http/2":
         page.pop("connections", None)
+    if page.pop("page", None):
+        return page | {"page": draw.one(*TYPICAL)}
     objects = []
     for i in range(draw.whole(1, 5)):
         one = draw.drawn("ObjectSpec", 0.2, ("size",))
