@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,27 @@ def test_a_policer_is_what_its_link_can_carry(tmp_path: Path) -> None:
     assert link.used is not None and 0.98 < link.used <= 1
     carried = results.pipes.filter(results.pipes["pipe"] == "bottleneck/forward")["left_bytes"][0]
     assert carried <= 4e6 / 8 * 20 + 10 * 1024
+
+
+def test_time_outs_that_are_not_counted_are_not_called_none(tmp_path: Path) -> None:
+    cell, _ = ran(tmp_path)
+    assert "no time-outs" in nothing_stands_out([cell])
+    unknown = replace(cell, flows=[replace(flow, timeouts=None) for flow in cell.flows])
+    words = nothing_stands_out([unknown])
+    assert "no time-outs" not in words and "fast retransmit" not in words
+    assert words.endswith("Time-outs are not known on this engine.")
+
+
+def test_a_link_without_a_rate_has_no_use_and_no_bdp(tmp_path: Path) -> None:
+    file = tmp_path / "free.yaml"
+    file.write_text(
+        "dumbbell: 1\nname: free\nhosts: {a: , b: }\n"
+        "links: [{between: [a, b], delay: 5 ms, loss: 1 %}]\n"
+        "flows: [{from: a, to: b, tcp: {congestion_control: cubic, sender: {tcp_wmem: [4096, 16384, 65536]}}}]\n"
+        "duration: 5 s\n",
+        encoding="utf-8",
+    )
+    (cell,) = cells(dumbbell.run(file))
+    assert all(link.used is None for link in cell.links)
+    assert [flow.bdp_packets for flow in cell.flows] == [None]
+    assert not {"underused"} & {one.rule for one in findings([cell])}

@@ -188,3 +188,16 @@ def test_a_cell_under_load_in_a_row(results: dumbbell.Results) -> None:
     assert shown is not None
     (drawn,) = [one for one in shown.renderables if isinstance(one, Table)]
     assert drawn.row_count == 3
+
+
+def test_the_rtt_of_pings_is_of_pings_alone(tmp_path: Path) -> None:
+    """One-way delays of a call beside them are half of it, and are not in its mean."""
+    file = Path(__file__).parent / "metamorphic" / "files" / "call.yaml"
+    found = dumbbell.run(file, set={"queue": "fq_codel"})
+    round_trips = METRICS["latency_ms"].measure(found)
+    assert round_trips["flow"].to_list() == ["ping"]
+    # Phone and peer are 5 + 10 + 10 ms apart.
+    assert METRICS["latency_p50_ms"].measure(found)["value"][0] >= 50
+    one_way = METRICS["one_way_delay_ms"].measure(found)
+    assert sorted(one_way["flow"]) == ["speech", "video"]
+    assert all(20 <= value < 50 for value in one_way["value"])
