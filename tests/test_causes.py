@@ -219,7 +219,8 @@ def test_a_link_without_a_rate_has_no_use_and_no_bdp(tmp_path: Path) -> None:
     file.write_text(
         "dumbbell: 1\nname: free\nhosts: {a: , b: }\n"
         "links: [{between: [a, b], delay: 5 ms, loss: 1 %}]\n"
-        "flows: [{from: a, to: b, tcp: {congestion_control: cubic, sender: {tcp_wmem: [4096, 16384, 65536]}}}]\n"
+        "flows:\n  - {from: a, to: b, tcp: {congestion_control: cubic,\n"
+        "     sender: {tcp_wmem: [4096, 16384, 65536]}}}\n"
         "duration: 5 s\n",
         encoding="utf-8",
     )
