@@ -49,11 +49,15 @@ const LINKS: [u16; 29] = [
     0, 1, 101, 113, 276, 147, 9, 10, 50, 51, 100, 104, 105, 109, 117, 119, 127, 163, 192, 204, 219,
     228, 229, 239, 258, 108, 12, 14, 11,
 ];
+/// Link types of the target `headers` for first bytes from 240.
+const MORE_LINKS: [u16; 12] = [6, 7, 8, 107, 122, 129, 182, 242, 281, 282, 284, 285];
 
 /// Headers of a frame: link, tunnels, IP, TCP with options.
 pub(crate) fn headers(data: &[u8]) {
     let Some((&link, frame)) = data.split_first() else { return };
-    let link = LinkType::of(LINKS[usize::from(link) % LINKS.len()]);
+    let link = usize::from(link);
+    let more = link.checked_sub(240).and_then(|link| MORE_LINKS.get(link));
+    let link = LinkType::of(*more.unwrap_or(&LINKS[link % LINKS.len()]));
     let mut encapsulation = Encapsulation::default();
     let found = decode::innermost(link, frame, frame.len() as u32, &mut encapsulation);
     assert!(encapsulation.outer.len() <= TUNNELS_MAX);
@@ -78,10 +82,47 @@ pub(crate) fn headers(data: &[u8]) {
 
 /// Segments of three connections; each field continues or jumps, according to the bytes.
 pub(crate) fn analysis(data: &[u8]) {
+    drive(data, false);
+}
+
+/// As `analysis`, with ICMP errors that quote the segments before them, some with changed bytes.
+pub(crate) fn icmp(data: &[u8]) {
+    drive(data, true);
+}
+
+/// ICMP error that quotes an IPv4 packet, with three bytes changed or cut.
+fn error(quoted: &[u8], [kind, at, value, mtu]: [u8; 4]) -> Vec<u8> {
+    let mut message: Vec<u8> = match kind % 4 {
+        0 => vec![3, 4, 0, 0, 0, 0, mtu, value],
+        1 => vec![3, mtu % 16, 0, 0, 0, 0, 0, 0],
+        2 => vec![11, mtu % 2, 0, 0, 0, 0, 0, 0],
+        _ => vec![mtu, value, 0, 0, 0, 0, 5, 0],
+    };
+    let mut quote = quoted.get(..28 + usize::from(mtu % 16)).unwrap_or(quoted).to_vec();
+    let ends = [quote[16..20].to_vec(), quote[12..16].to_vec()].concat();
+    if kind >= 128 {
+        let at = usize::from(at) % quote.len();
+        quote[at] = value;
+    }
+    if kind & 64 != 0 {
+        quote.truncate(usize::from(at));
+    }
+    message.extend(quote);
+    let length = 20 + message.len() as u16;
+    let mut ip = vec![0x45, 0];
+    ip.extend(length.to_be_bytes());
+    ip.extend([0, 0, 0, 0, 64, 1, 0, 0]);
+    ip.extend(ends);
+    ip.extend(message);
+    ip
+}
+
+fn drive(data: &[u8], errors: bool) {
     let mut survey = Survey::default();
     let (mut now, mut number) = (0_i64, 0_u64);
     let mut sequence = [[0_u32, 1 << 31], [u32::MAX - 5000, 77], [5, 6]];
     let mut identification = 0_u16;
+    let mut last = Vec::new();
     for step in data.chunks_exact(8) {
         let [ends, flags, at, length, ack, time, sack, id] =
             [step[0], step[1], step[2], step[3], step[4], step[5], step[6], step[7]];
@@ -94,6 +135,18 @@ pub(crate) fn analysis(data: &[u8]) {
             240..=252 => now.wrapping_add(1 << (time - 200)),
             _ => now.wrapping_add(i64::from(time) << 16),
         };
+        if errors && ends & 0x30 == 0x30 && !last.is_empty() {
+            let data = error(&last, [flags, at, length, ack]);
+            survey.add(&Record {
+                time_ns: (ends & 8 == 0).then_some(now),
+                interface: u32::from(ends >> 6),
+                link: LinkType::of(101),
+                original_bytes: data.len() as u32,
+                data: &data,
+            });
+            number += 1;
+            continue;
+        }
         let jump = |value: u8| (i32::from(value as i8) * 724) as u32;
         let own = &mut sequence[connection][side];
         let start = match at {
@@ -121,8 +174,14 @@ pub(crate) fn analysis(data: &[u8]) {
         });
         number += 1;
         assert!(packet.is_some());
+        last = frame;
     }
     assert_eq!(survey.total.packets, number);
+    assert!(survey.icmp.kept.len() as u64 <= survey.icmp.count);
+    for error in &survey.icmp.kept {
+        let Some(matched) = error.matched else { continue };
+        assert!((matched.connection as usize) < survey.connections.len() && matched.side < 2);
+    }
     for (_, connection) in survey.connections.iter() {
         for side in &connection.sides {
             let Some(stream) = &side.stream else { continue };

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-SYN, ACK = 2, 16
+FIN, SYN, ACK = 1, 2, 16
 
 
 def frame(source: int, target: int, flags: int, seq: int, ack: int, data: int = 0) -> bytes:
@@ -16,6 +16,15 @@ def frame(source: int, target: int, flags: int, seq: int, ack: int, data: int = 
     length = 20 + len(tcp) + data
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, length, 1, 0, 64, 6, 0, address, address)
     return ip + tcp + bytes(data)
+
+
+def icmp(kind: int, code: int, value: int, quoted: bytes) -> bytes:
+    """Raw IPv4 with an ICMP error of a router, which quotes a packet's header and 8 bytes."""
+    message = struct.pack(">BBHI", kind, code, 0, value) + quoted[:28]
+    router, host = bytes([10, 0, 0, 254]), quoted[12:16]
+    length = 20 + len(message)
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, length, 1, 0, 64, 1, 0, router, host)
+    return ip + message
 
 
 def pcap(frames: Iterable[tuple[float, bytes]], path: Path) -> Path:

@@ -17,6 +17,8 @@ from dumbbell.capture.tables import frames
 from dumbbell.cli import app
 from dumbbell.errors import DumbbellError
 
+#: Causes of retransmissions, as in the columns of connections.
+KINDS = ("fast", "timeout", "probe", "path_mtu", "unreachable")
 #: Loss behind the first tap; nothing is lost before it.
 TEXT = """\
 dumbbell: 1
@@ -99,7 +101,7 @@ def test_connections_are_described(captured: Captured) -> None:
         rates = row["rates"]
         assert sum(rates["unique_bytes"]) == row["unique_bytes"]
         assert row["retransmitted_packets"] == sum(
-            row[f"{kind}_retransmitted_packets"] for kind in ("fast", "timeout", "probe")
+            row[f"{kind}_retransmitted_packets"] for kind in KINDS
         )
     (ping,) = captured.found["pings"]
     assert ping["requests_odd"] == ping["requests_even"] == 20

@@ -55,7 +55,8 @@ def survey(
         are lengths of frames on the wire), `connections` (one row per TCP connection, interface
         and direction: its data, and the ACKs of the other side), `together` (statistics over all
         connections: RTT of handshakes, requests, delayed ACKs), `classes`, `lengths` (frames by
-        length, in Wireshark's bins), `rates` (packets and bytes over time), `pings`. A new TCP
+        length, in Wireshark's bins), `rates` (packets and bytes over time), `pings`, `icmp` (ICMP
+        errors, with the connection of the packet that each quotes). A new TCP
         connection between the ports of an earlier one is a separate conversation. A fragmented
         UDP datagram counts once, with the frame that completes it.
 
@@ -139,8 +140,10 @@ def packets(
         `side` (0: sent by `a`), `flags`, `position_bytes` (offset of its first byte in the stream),
         `payload_bytes`, `ack_bytes` (position in the other stream), `window_bytes`,
         `sack_ranges_bytes`, `in_flight_bytes` (of its own stream for data, else of the acknowledged
-        stream), `what` (new, reordered, retransmitted, copy, keep-alive; empty without data),
-        `evidence`, `kind` (of a retransmission: fast, time-out, tail loss probe), `spurious`; and
+        stream), `what` (new, reordered, retransmitted, duplicate, keep-alive; empty without
+        data),
+        `evidence`, `kind` (of a retransmission: fast, time-out, tail loss probe, path MTU,
+        unreachable, handshake), `spurious`; and
         `packets_of_connections`: number of packets of each.
 
     Raises:

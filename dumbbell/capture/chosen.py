@@ -10,7 +10,7 @@ from dumbbell.errors import DumbbellError, shortened
 
 
 def chosen(found: dict[str, Any], host: str | None, port: int | None) -> dict[str, Any]:
-    """Result of `survey` with the conversations, connections and pings of a host and a port only.
+    """Result of `survey` with the rows of one host and port: connections, pings and so on.
 
     Totals, lengths and rates remain those of the file.
 
@@ -39,4 +39,5 @@ def chosen(found: dict[str, Any], host: str | None, port: int | None) -> dict[st
         "conversations": [r for r in found["conversations"] if is_wanted(r, "{}_a", "{}_b")],
         "connections": [r for r in found["connections"] if is_wanted(r, "from_{}", "to_{}")],
         "pings": [r for r in found["pings"] if is_wanted(r, "from_{}", "to_{}")],
+        "icmp": [r for r in found["icmp"] if is_wanted(r, "quoted_from_{}", "quoted_to_{}")],
     }

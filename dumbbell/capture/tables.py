@@ -34,6 +34,7 @@ def frames(found: dict[str, Any]) -> dict[str, pl.DataFrame]:
                 "lengths",
                 "classes",
                 "pings",
+                "icmp",
             )
         },
         "rates": _bins(found["rates"], {}),

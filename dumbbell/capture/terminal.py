@@ -40,6 +40,7 @@ def shown(found: dict[str, Any]) -> RenderableType:
     tables.append(_together(found["together"]))
     tables += _connections(found["connections"])
     tables.append(_pings(found["pings"]))
+    tables.append(_icmp(found))
     return Group(*lines, *(table for table in tables if table.row_count))
 
 
@@ -240,11 +241,27 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "–"
 
 
-#: Columns of the table of TCP data, in packets except the first.
-_LOSS = (
-    *("bytes", "retrans-\nmitted", "fast", "RTO", "TLP"),
-    *("spuri-\nous", "reor-\ndered", "dupli-\ncates"),
-)
+#: Counts of packets in the table of TCP data: heading and column.
+_LOSS = {
+    "retrans-\nmitted": "retransmitted_packets",
+    "fast": "fast_retransmitted_packets",
+    "RTO": "timeout_retransmitted_packets",
+    "TLP": "probe_retransmitted_packets",
+    "path\nMTU": "path_mtu_retransmitted_packets",
+    "un-\nreach.": "unreachable_retransmitted_packets",
+    "spuri-\nous": "spurious_retransmitted_packets",
+    "reor-\ndered": "reordered_packets",
+    "dupli-\ncates": "copied_packets",
+    "SYN": "retransmitted_syns",
+    "FIN": "retransmitted_fins",
+}
+#: Columns that are shown only if a count is not zero, and what the caption says of them.
+_RARE = {
+    "path_mtu_retransmitted_packets": "path MTU, unreach.: retransmitted after ICMP errors",
+    "unreachable_retransmitted_packets": "path MTU, unreach.: retransmitted after ICMP errors",
+    "retransmitted_syns": "SYN, FIN: retransmitted, without data",
+    "retransmitted_fins": "SYN, FIN: retransmitted, without data",
+}
 
 
 def _connections(rows: list[dict[str, Any]]) -> list[Table]:
@@ -264,10 +281,7 @@ def _connections(rows: list[dict[str, Any]]) -> list[Table]:
     for table in (loss, timing):
         table.add_column("#", justify="right", no_wrap=True)
     loss.add_column("from > to", min_width=16, overflow="fold")
-    for heading in _LOSS:
-        loss.add_column(heading, justify="right", no_wrap=True)
-    loss.caption = "RTO, TLP: retransmitted by them; duplicates: frames captured twice"
-    loss.caption_justify = "left"
+    counts = _loss_columns(loss, mine[:SHOWN])
     for heading in ("handshake", "RTT min", "mean", "max", "in flight", "ACKs", "SACK"):
         timing.add_column(heading, justify="right", no_wrap=True)
     behaviour = Table(title=f"TCP ends{rest}", title_justify="left", box=box.SIMPLE_HEAD)
@@ -278,18 +292,12 @@ def _connections(rows: list[dict[str, Any]]) -> list[Table]:
         at = f" @{row['interface']}" if many else ""
         ends = (_end(row[f"{end}_address"], row[f"{end}_port"]) for end in ("from", "to"))
         number = f"{row['connection']} {'→' if row['direction'] == 'a_to_b' else '←'}"
-        kinds = ("fast", "timeout", "probe", "spurious")
         _add(
             loss,
             number,
             " > ".join(ends).replace(" > ", "\n> ") + at,
             _bytes(row["unique_bytes"]),
-            *(
-                _count(row[f"{kind}retransmitted_packets"])
-                for kind in ("", *(f"{k}_" for k in kinds))
-            ),
-            _count(row["reordered_packets"]),
-            _count(row["copied_packets"]),
+            *(_count(row[column]) for column in counts),
         )
         times = ("handshake_rtt_ns", "rtt_min_ns", "rtt_mean_ns", "rtt_max_ns")
         _add(
@@ -309,6 +317,47 @@ def _connections(rows: list[dict[str, Any]]) -> list[Table]:
             row["closed"],
         )
     return [loss, timing, behaviour]
+
+
+def _loss_columns(table: Table, rows: list[dict[str, Any]]) -> list[str]:
+    """Adds the columns of TCP data and their caption. Returns the counts that have a column."""
+    table.add_column("bytes", justify="right", no_wrap=True)
+    captions = ["RTO, TLP: retransmitted by them; duplicates: frames captured twice"]
+    shown = []
+    for heading, column in _LOSS.items():
+        if column in _RARE and not any(row[column] for row in rows):
+            continue
+        table.add_column(heading, justify="right", no_wrap=True)
+        shown.append(column)
+        if column in _RARE and _RARE[column] not in captions:
+            captions.append(_RARE[column])
+    table.caption = "\n".join(captions)
+    table.caption_justify = "left"
+    return shown
+
+
+def _icmp(found: dict[str, Any]) -> Table:
+    """ICMP errors, a row per sender, message and connection."""
+    groups: dict[tuple[str, ...], int] = {}
+    for row in found["icmp"]:
+        arrow = "→" if row["direction"] == "a_to_b" else "←"
+        about = "–" if row["connection"] is None else f"{row['connection']} {arrow}"
+        ends = (
+            _end(row[f"quoted_{end}_address"], row[f"quoted_{end}_port"]) for end in ("from", "to")
+        )
+        mtu = "" if row["mtu_bytes"] is None else f", MTU {row['mtu_bytes']}"
+        key = (row["from_address"], row["what"] + mtu, about, " > ".join(ends))
+        groups[key] = groups.get(key, 0) + 1
+    kept, count = len(found["icmp"]), found["file"]["icmp_errors"]
+    rest = f", {SHOWN} first of {len(groups)} kinds" if len(groups) > SHOWN else ""
+    title = f"ICMP errors{rest}" + (f" (of the first {kept} of {count})" if count > kept else "")
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("from", "says", "connection", "of packets"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("errors", justify="right")
+    for cells, errors in list(groups.items())[:SHOWN]:
+        _add(table, *cells, str(errors))
+    return table
 
 
 def _pings(rows: list[dict[str, Any]]) -> Table:

@@ -1,6 +1,7 @@
 //! Connections of a file. A flood or a scan opens a million connections without data. For these,
 //! only the first packets are kept, not the analysis.
 
+use crate::connection::recovery::RetransmissionKind;
 use crate::connection::stream::Verdict;
 use crate::connection::{Connection, PacketInfo};
 use crate::tcp_header::{TcpFlags, TcpHeader};
@@ -130,6 +131,19 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// The connection, analysed from now on.
+    fn analyse(&mut self) -> &mut Connection {
+        if let State::Early(packets) = &self.state {
+            self.state = State::Analysed(Box::new(analysed(self.interface, packets)));
+        }
+        let State::Analysed(connection) = &mut self.state else {
+            unreachable!("the connection is analysed")
+        };
+        connection
+    }
+}
+
 fn analysed(interface: u32, packets: &[EarlyPacket]) -> Connection {
     let mut connection = Connection::at(interface);
     packets.iter().for_each(|packet| packet.pass(&mut connection));
@@ -170,6 +184,11 @@ impl Connections {
         self.0.push(Entry { conversation, interface, state: State::Early(Vec::new()) });
     }
 
+    /// A connection, analysed from now on.
+    pub(crate) fn analysed(&mut self, number: u32) -> &mut Connection {
+        self.0[number as usize].analyse()
+    }
+
     /// Processes a packet of a connection; `timed` is true if it has a timestamp.
     pub(crate) fn packet(
         &mut self,
@@ -179,17 +198,18 @@ impl Connections {
         segment: &TcpHeader,
         proved: &mut Vec<u64>,
     ) -> Option<Verdict> {
-        let Entry { interface, state, .. } = &mut self.0[number as usize];
-        if let State::Early(packets) = state {
+        if let State::Early(packets) = &mut self.0[number as usize].state {
             let early = EarlyPacket::of(side, info, segment).filter(|_| timed);
             if let Some(early) = early.filter(|_| packets.len() < EARLY_MAX) {
+                let syn = early.flags.syn() && !early.flags.rst();
+                let earlier = |one: &EarlyPacket| one.flags.syn() && one.is(SIDE) == early.is(SIDE);
+                let repeated = syn && packets.iter().any(earlier);
                 packets.reserve_exact(1);
                 packets.push(early);
-                return None;
+                return repeated.then_some(Verdict::repeated_syn(RetransmissionKind::Handshake));
             }
-            *state = State::Analysed(Box::new(analysed(*interface, packets)));
         }
-        let State::Analysed(connection) = state else { return None };
+        let connection = self.0[number as usize].analyse();
         connection.timeless |= !timed;
         connection.packet(side, info, segment, proved)
     }

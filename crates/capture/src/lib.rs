@@ -15,6 +15,8 @@ pub mod file;
 #[cfg(feature = "files")]
 mod fragments;
 #[cfg(feature = "files")]
+pub mod icmp;
+#[cfg(feature = "files")]
 pub mod input;
 #[cfg(feature = "files")]
 mod pcap;

@@ -8,6 +8,7 @@ use crate::decode::{self, Address, Encapsulation, IpPacket, LinkType, Outer, Ski
 use crate::duplicates::Duplicates;
 use crate::file::Record;
 use crate::fragments::Fragments;
+use crate::icmp::{IcmpError, IcmpErrors, Matched, Message};
 use crate::ping::Pings;
 use crate::rate::{Busiest, Rates};
 use crate::sources::Sources;
@@ -149,6 +150,8 @@ pub struct Survey {
     pub connections: Connections,
     /// Echo requests and replies.
     pub pings: Pings,
+    /// ICMP errors.
+    pub icmp: IcmpErrors,
     /// Most recent conversation between two endpoints.
     latest: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -187,6 +190,7 @@ impl Default for Survey {
             conversations: Vec::new(),
             connections: Connections::default(),
             pings: Pings::default(),
+            icmp: IcmpErrors::default(),
             latest: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             further: HashMap::new(),
@@ -244,6 +248,9 @@ impl Survey {
                 let conversation = self.count_hosts(from, to, record);
                 self.identify(&packet, conversation);
                 self.pings.add(record.interface, self.now_ns, &packet);
+                if let Some(message) = Message::parse(&packet) {
+                    self.icmp_error(record, &packet, message);
+                }
                 None
             }
         }
@@ -450,6 +457,39 @@ impl Survey {
         let proved = &mut self.proved;
         let verdict = self.connections.packet(connection, side, (&info, timed), &segment, proved);
         Some(TcpPacket { connection, side, header: segment, verdict })
+    }
+
+    fn icmp_error(&mut self, record: &Record<'_>, packet: &IpPacket<'_>, message: Message) {
+        // An error goes to the source of the packet that it quotes.
+        let addressed = packet.destination == message.quote.source;
+        let matched = if addressed { self.quoted(record.interface, &message) } else { None };
+        self.icmp.add(IcmpError {
+            frame: self.frame(),
+            time_ns: record.time_ns,
+            interface: record.interface,
+            from: packet.source,
+            message,
+            matched,
+        });
+    }
+
+    /// Tells the connection of a quoted packet, if it is known, about an ICMP error.
+    fn quoted(&mut self, interface: u32, message: &Message) -> Option<Matched> {
+        let quote = &message.quote;
+        let (ports, sequence) = quote.ports.zip(quote.sequence)?;
+        let (from, to) = ((quote.source, ports.0), (quote.destination, ports.1));
+        let ends = Ends::of(ConversationKind::Tcp, self.tunnel, from, to);
+        let hash = self.hasher.hash_one(ends);
+        let number = *self.latest.find(hash, |&number| self.ends(number) == ends)?;
+        let conversation = &self.conversations[number as usize];
+        let side = usize::from(conversation.a != from);
+        let first = conversation.connection?;
+        let here = self.connections.interface(first) == interface;
+        let further = self.further.get(&(number, interface)).filter(|_| !here);
+        let connection = further.copied().unwrap_or(first);
+        let of = self.connections.analysed(connection);
+        let position = of.icmp_error(side, sequence, message.fate, quote.ip_bytes);
+        Some(Matched { connection, side, position })
     }
 
     /// Index of the conversation's connection at an interface.

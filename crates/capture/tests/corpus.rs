@@ -49,6 +49,11 @@ proptest! {
     }
 
     #[test]
+    fn icmp_errors_like_those_of_the_corpus(bytes in changed("icmp")) {
+        targets::icmp(&bytes);
+    }
+
+    #[test]
     fn files_like_those_of_the_corpus(bytes in changed("pcapng")) {
         targets::pcapng(&bytes);
     }
@@ -72,4 +77,9 @@ fn headers() {
 #[test]
 fn analysis() {
     replay("analysis", targets::analysis);
+}
+
+#[test]
+fn icmp() {
+    replay("icmp", targets::icmp);
 }

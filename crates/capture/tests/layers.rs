@@ -99,6 +99,9 @@ fn ip_is_found_behind_every_link_layer() {
     pktap[0] = 108;
     pktap[8] = 1;
     pktap.extend(ethernet(0x0800, &inner()));
+    let two_words = [1, 2, 0, 1, 0, 2, 0, 1, 0, 3, 8, 0];
+    let bridged = [0x18, 0x41, 3, 0, 0x80, 0, 0x80, 0xc2, 0, 7];
+    let routed = [&[0x10, 0x40][..], &[2; 6], &[0x82; 6], &[4, 0, 0, 0], &snap].concat();
     let mut cooked = vec![0; 14];
     cooked.extend([0x81, 0, 0, 5, 8, 0]);
     for (name, link, frame) in [
@@ -134,6 +137,27 @@ fn ip_is_found_behind_every_link_layer() {
         ("ATM with LLC", 100, snap.clone()),
         ("pflog", 117, behind(&[&[61, 2][..], &[0; 62]].concat())),
         ("enc", 109, behind(&[0; 12])),
+        ("Cisco's metadata", 1, ethernet(0x8909, &behind(&[1, 1, 0, 1, 0, 2, 8, 0]))),
+        ("Cisco's metadata, two words", 1, ethernet(0x8909, &behind(&two_words))),
+        ("Frame Relay", 107, behind(&[0x18, 0x41, 3, 0xcc])),
+        ("Frame Relay, address of four bytes", 107, behind(&[0x18, 0x40, 2, 3, 3, 0, 0xcc])),
+        ("Frame Relay, Cisco's", 107, behind(&[0x18, 0x41, 8, 0])),
+        ("Frame Relay with SNAP", 107, behind(&[0x18, 0x41, 3, 0, 0x80, 0, 0, 0, 8, 0])),
+        ("Frame Relay, bridged", 107, [&bridged[..], &ethernet(0x0800, &inner())].concat()),
+        ("Frame Relay, multilink", 182, behind(&[0xc0, 1, 0x18, 0x41, 3, 0xcc])),
+        ("ARCNET, RFC 1201", 129, behind(&[5, 6, 0, 0, 0xd4, 0, 0, 1])),
+        ("ARCNET, RFC 1051", 129, behind(&[5, 6, 0, 0, 0xf0])),
+        ("ARCNET of BSD", 7, behind(&[5, 6, 0xd4, 0, 0, 1])),
+        ("ARCNET of BSD, exception", 7, behind(&[5, 6, 0xd4, 0xff, 0, 1, 0xd4, 0, 0, 1])),
+        ("SLIP", 8, behind(&[0; 16])),
+        ("IP over InfiniBand", 242, behind(&[&[0; 40][..], &[8, 0, 0, 0]].concat())),
+        ("Broadcom's tag", 281, behind(&[&[2; 12][..], &[0; 4], &[8, 0]].concat())),
+        ("Broadcom's tag before", 282, [&[0; 4][..], &ethernet(0x0800, &inner())].concat()),
+        ("Marvell's tag", 284, behind(&[&[2; 12][..], &[0xc0; 4], &[8, 0]].concat())),
+        ("Marvell's long tag", 285, behind(&[&[2; 12][..], &[0xc0; 8], &[8, 0]].concat())),
+        ("Token Ring", 6, [&[0x10, 0x40][..], &[2; 12], &snap].concat()),
+        ("Token Ring, routed", 6, routed),
+        ("IP over Fibre Channel", 122, [&[2; 16][..], &snap].concat()),
     ] {
         assert_eq!(read(link, &frame), Ok(Some((53, 1024))), "{name}");
         // Truncated before the datagram's ports, there is no packet, or one without ports.

@@ -3,8 +3,9 @@
 use dumbbell_capture::connection::delayed::Policy;
 use dumbbell_capture::connection::flight::SlowStartEnd;
 use dumbbell_capture::connection::stream::Stream;
-use dumbbell_capture::connection::{Closing, Side};
+use dumbbell_capture::connection::{Closing, Fate, Side};
 use dumbbell_capture::file::OpenError;
+use dumbbell_capture::icmp::IcmpError;
 use dumbbell_capture::rate::Rates;
 use dumbbell_capture::sightings::Sightings;
 use dumbbell_capture::survey::{Counted, LENGTH_BINS};
@@ -189,6 +190,7 @@ pub(crate) fn survey(path: &str, mut window: Window) -> Result<Surveyed, Failure
             "tunnels_not_entered": found.too_deep,
             "joined_frames": found.aggregated,
             "tcp_packets_not_read": found.unread,
+            "icmp_errors": found.icmp.count,
             "connections_not_opened": unopened,
             "problems": problems,
             "problem_count": file.problem_count(),
@@ -199,6 +201,7 @@ pub(crate) fn survey(path: &str, mut window: Window) -> Result<Surveyed, Failure
         "skipped": skipped(&found),
         "lengths": lengths(&found),
         "pings": pings(&found),
+        "icmp": icmp(&found),
     });
     let small = small.as_object().into_iter().flatten();
     let rates = Binned(&found.rates, ["packets", "bytes"]);
@@ -369,7 +372,7 @@ impl Serialize for Direction<'_> {
         row.serialize_entry("packets", &one.packets)?;
         row.serialize_entry("bytes", &one.bytes)?;
         row.serialize_entry("turns", &one.turns)?;
-        sent(&mut row, one.stream.as_deref(), one.duplicates, !connection.timeless)?;
+        sent(&mut row, one, !connection.timeless)?;
         // The other side sends the ACKs of this direction's data.
         acknowledged(&mut row, other, one.stream.as_deref(), !connection.timeless)?;
         announced(&mut row, one)?;
@@ -378,14 +381,10 @@ impl Serialize for Direction<'_> {
 }
 
 /// Columns about the data of this direction.
-fn sent<M: SerializeMap>(
-    row: &mut M,
-    stream: Option<&Stream>,
-    copies: u64,
-    timed: bool,
-) -> Result<(), M::Error> {
+fn sent<M: SerializeMap>(row: &mut M, one: &Side, timed: bool) -> Result<(), M::Error> {
+    let (stream, copies) = (one.stream.as_deref(), one.duplicates);
     let counters = stream.map(|stream| stream.counters).unwrap_or_default();
-    let [fast, timeout, probe] = counters.retransmitted;
+    let [fast, timeout, probe, path_mtu, unreachable, _] = counters.retransmitted;
     let [dsack, timestamp, acknowledged] = stream.map_or([0; 3], Stream::spurious);
     let (timeouts, recoveries) = stream.map_or((0, 0), Stream::recoveries);
     row.serialize_entry("data_packets", &counters.data_packets)?;
@@ -396,11 +395,15 @@ fn sent<M: SerializeMap>(
     row.serialize_entry("first_data_ns", &counters.first_ns.filter(|_| timed))?;
     row.serialize_entry("last_data_ns", &counters.last_ns.filter(|_| timed))?;
     row.serialize_entry("segment_max_bytes", &counters.segment_max_bytes)?;
-    row.serialize_entry("retransmitted_packets", &(fast + timeout + probe))?;
+    row.serialize_entry("retransmitted_packets", &counters.retransmitted.iter().sum::<u64>())?;
     row.serialize_entry("retransmitted_bytes", &counters.retransmitted_bytes)?;
     row.serialize_entry("fast_retransmitted_packets", &fast)?;
     row.serialize_entry("timeout_retransmitted_packets", &timeout)?;
     row.serialize_entry("probe_retransmitted_packets", &probe)?;
+    row.serialize_entry("path_mtu_retransmitted_packets", &path_mtu)?;
+    row.serialize_entry("unreachable_retransmitted_packets", &unreachable)?;
+    row.serialize_entry("retransmitted_syns", &one.retransmitted_syns)?;
+    row.serialize_entry("retransmitted_fins", &counters.retransmitted_fins)?;
     row.serialize_entry("spurious_retransmitted_packets", &(dsack + timestamp + acknowledged))?;
     row.serialize_entry("spurious_by_dsack_packets", &dsack)?;
     row.serialize_entry("spurious_by_timestamp_packets", &timestamp)?;
@@ -495,6 +498,10 @@ fn announced<M: SerializeMap>(row: &mut M, one: &Side) -> Result<(), M::Error> {
     row.serialize_entry("ecn_echo_packets", &one.echoes)?;
     row.serialize_entry("ecn_reduced_packets", &one.reductions)?;
     row.serialize_entry("malformed_options_packets", &one.malformed)?;
+    row.serialize_entry("icmp_too_big", &one.reported.too_big)?;
+    row.serialize_entry("icmp_unreachable", &one.reported.unreachable)?;
+    row.serialize_entry("icmp_time_exceeded", &one.reported.exceeded)?;
+    row.serialize_entry("path_mtu_bytes", &one.reported.path_mtu)?;
     Ok(())
 }
 
@@ -506,6 +513,43 @@ fn closed(closing: Option<Closing>, side: usize) -> String {
         Some(Closing::Both) => "both".to_owned(),
         Some(Closing::Reset(by)) => format!("reset {}", who(by)),
     }
+}
+
+/// ICMP errors in order, with the quoted packets.
+fn icmp(found: &Survey) -> Vec<Value> {
+    let row = |error: &IcmpError| {
+        let quote = &error.message.quote;
+        let ports = quote.ports.unzip();
+        let matched = error.matched.filter(|matched| {
+            let known = found.connections.get(matched.connection as usize);
+            known.is_some_and(|(_, connection)| is_opened(&connection))
+        });
+        let directions = ["a_to_b", "b_to_a"];
+        let mtu = match error.message.fate {
+            Fate::TooBig(mtu) => mtu,
+            Fate::Unreachable | Fate::Exceeded => None,
+        };
+        json!({
+            "frame": error.frame,
+            "time_ns": error.time_ns,
+            "interface": error.interface,
+            "from_address": error.from.to_string(),
+            "what": error.message.to_string(),
+            "type": error.message.kind,
+            "code": error.message.code,
+            "mtu_bytes": mtu,
+            "quoted_from_address": quote.source.to_string(),
+            "quoted_from_port": ports.0,
+            "quoted_to_address": quote.destination.to_string(),
+            "quoted_to_port": ports.1,
+            "quoted_protocol": quote.protocol,
+            "quoted_bytes": quote.ip_bytes,
+            "connection": matched.map(|matched| matched.connection),
+            "direction": matched.map(|matched| directions[matched.side]),
+            "position_bytes": matched.and_then(|matched| matched.position),
+        })
+    };
+    found.icmp.kept.iter().map(row).collect()
 }
 
 fn pings(found: &Survey) -> Vec<Value> {

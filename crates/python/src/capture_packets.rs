@@ -111,6 +111,9 @@ impl Columns {
             RetransmissionKind::Fast => "fast",
             RetransmissionKind::Timeout => "time-out",
             RetransmissionKind::Probe => "tail loss probe",
+            RetransmissionKind::PathMtu => "path MTU",
+            RetransmissionKind::Unreachable => "unreachable",
+            RetransmissionKind::Handshake => "handshake",
         }));
         self.spurious
             .push(matches!(judgement, Some(Judgement::Retransmitted(Evidence::Acknowledged))));

@@ -2,10 +2,14 @@
 // A chosen connection.
 /** @param {Row} row */
 function facts(row) {
-  const kinds = `${row.fast_retransmitted_packets} fast, ${row.timeout_retransmitted_packets} time-out, ${row.probe_retransmitted_packets} probe`;
+  const rare = [[row.path_mtu_retransmitted_packets, "path MTU"], [row.unreachable_retransmitted_packets, "unreachable"]].filter(([count]) => count).map(([count, word]) => `, ${count} ${word}`);
+  const kinds = `${row.fast_retransmitted_packets} fast, ${row.timeout_retransmitted_packets} time-out, ${row.probe_retransmitted_packets} probe${rare.join("")}`;
   const pairs = [
     ["data packets", row.data_packets], ["unique bytes", bytesText(row.unique_bytes)],
     ["retransmitted", `${row.retransmitted_packets} (${kinds})`], ["spurious retransmissions", row.spurious_retransmitted_packets],
+    ["retransmitted SYNs / FINs", `${row.retransmitted_syns} / ${row.retransmitted_fins}`],
+    ["ICMP: too big / unreachable / time exceeded", `${row.icmp_too_big} / ${row.icmp_unreachable} / ${row.icmp_time_exceeded}`],
+    ["path MTU reported", row.path_mtu_bytes === null ? "–" : `${row.path_mtu_bytes} bytes`],
     ["reordered", row.reordered_packets], ["duplicate frames (captured twice)", row.copied_packets],
     ["RTT of the handshake", ms(row.handshake_rtt_ns)], ["SYN to SYN/ACK", ms(row.syn_rtt_ns)],
     ["RTT min", ms(row.rtt_min_ns)], ["RTT mean", ms(row.rtt_mean_ns)], ["RTT max", ms(row.rtt_max_ns)],
@@ -18,6 +22,26 @@ function facts(row) {
     ["receive window, maximum", bytesText(row.window_max_bytes)], ["closed", row.closed],
   ];
   return factsGrid(/** @type {[string, any][]} */ (pairs));
+}
+
+/** The ICMP errors about packets of one direction, times in seconds since the file began. @param {Row} file @param {Row} row @returns {Row[]} */
+function icmpOf(file, row) {
+  const begin = file.file.first_ns ?? 0;
+  return file.icmp
+    .filter((/** @type {Row} */ one) => one.connection === row.connection && one.direction === row.direction)
+    .map((/** @type {Row} */ one) => ({ ...one, t: one.time_ns === null ? 0 : (one.time_ns - begin) / 1e9 }));
+}
+
+/** @param {Row[]} errors */
+function icmpList(errors) {
+  if (!errors.length) return [];
+  const line = (/** @type {Row} */ one) => {
+    const mtu = one.mtu_bytes === null ? "" : `, MTU ${one.mtu_bytes}`;
+    const about = one.position_bytes === null ? "no packet in flight" : one.position_bytes < 0 ? "the SYN" : `the packet at byte ${one.position_bytes}`;
+    return element("li", {}, `#${one.frame}, ${one.t.toFixed(6)} s: ${one.from_address}: ${one.what}${mtu}; quotes ${about}`);
+  };
+  const more = errors.length > LADDER_MAX ? [element("li", {}, `… and ${errors.length - LADDER_MAX} more`)] : [];
+  return [element("p", {}, "ICMP errors about this direction:"), element("ul", {}, ...errors.slice(0, LADDER_MAX).map(line), ...more)];
 }
 
 /** A connection: numbers, time–sequence graph, RTT, bytes in flight, ladder. @param {HTMLElement} holder @param {Row} file @param {number} conversation */
@@ -84,9 +108,11 @@ function drawPackets(body, file, row) {
     );
   };
   const legends = element("div", {});
+  const errors = icmpOf(file, row);
   const drawLegend = () => {
     const used = Object.fromEntries(Object.entries(KINDS).filter(([kind]) => data.some((one) => shade(one) === kind)));
-    legends.replaceChildren(legend({ ...used, ...OTHERS }));
+    const { icmp, ...others } = OTHERS;
+    legends.replaceChildren(legend({ ...used, ...others, ...(errors.length ? { icmp } : {}) }));
   };
   drawLegend();
   redraws.push(drawLegend);
@@ -95,7 +121,7 @@ function drawPackets(body, file, row) {
     legends,
     element("p", { class: "faint" }, "Drag to zoom, diagonally for both axes; double-click to show all. A ring marks a retransmission that was proved spurious."),
     holders[0], element("h3", {}, "RTT"), holders[1], element("h3", {}, "Bytes in flight at the tap"), holders[2],
-    element("h3", {}, "Packets"), ladderHolder,
+    element("h3", {}, "Packets"), ...icmpList(errors), ladderHolder,
   );
   if (!data.length) {
     body.append(element("p", { class: "faint" }, "No data in this direction."));
@@ -112,7 +138,7 @@ function drawPackets(body, file, row) {
     height: 420, keep: true, cursor: drag,
     axes: [{ label: "seconds" }, { label: "bytes of the stream", size: 90 }],
     series: [{ label: "s" }, ...["sequence", "window's edge"].slice(0, shown ? 2 : 1).map((label) => () => ({ label, stroke: "transparent", points: { show: false }, paths: () => null }))],
-    hooks: { ...hooks, draw: [(/** @type {any} */ u) => drawSequence(u, rows, side)] },
+    hooks: { ...hooks, draw: [(/** @type {any} */ u) => drawSequence(u, rows, side, errors)] },
   }, shown ? [times, sent, edge] : [times, sent]));
   // All charts begin and end together.
   const ends = (/** @type {number[]} */ x) => [times[0], ...x, times[times.length - 1]];

@@ -1,7 +1,7 @@
 // @ts-check
 // The time–sequence graph.
-/** Draws the time–sequence graph into a chart of uPlot. @param {any} u @param {Row[]} rows @param {number} side */
-function drawSequence(u, rows, side) {
+/** Draws the time–sequence graph into a chart of uPlot. @param {any} u @param {Row[]} rows @param {number} side @param {Row[]} errors ICMP errors */
+function drawSequence(u, rows, side, errors) {
   const g = u.ctx;
   const X = (/** @type {number} */ t) => u.valToPos(t, "x", true);
   const Y = (/** @type {number} */ bytes) => u.valToPos(bytes, "y", true);
@@ -44,6 +44,15 @@ function drawSequence(u, rows, side) {
     }
   }
   g.stroke();
+  g.strokeStyle = colour(OTHERS.icmp);
+  g.setLineDash([4 * pixel, 3 * pixel]);
+  g.beginPath();
+  for (const one of errors) {
+    g.moveTo(X(one.t), top);
+    g.lineTo(X(one.t), top + height);
+  }
+  g.stroke();
+  g.setLineDash([]);
   for (const [kind, entry] of Object.entries(KINDS)) {
     g.strokeStyle = g.fillStyle = colour(entry);
     g.lineWidth = (kind === "new" ? 1.6 : 2.4) * pixel;

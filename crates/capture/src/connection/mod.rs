@@ -14,11 +14,14 @@ mod unseen;
 
 use crate::tcp_header::TcpHeader;
 use judge::{Evidence, Judgement};
+use recovery::RetransmissionKind;
 use rtt::Rtt;
 use stream::{Ack, Data, Stream, Verdict};
 
 /// MSS on Ethernet: 1500 bytes without headers.
 const ETHERNET_MSS_BYTES: u32 = 1460;
+/// Time beyond two RTTs after which a silent side has paused.
+const PAUSE_NS: i64 = 50_000_000;
 /// Maximum data of a side captured before its SYN, if the SYN was recorded late.
 const LATE_SYN_BYTES: i64 = 1 << 16;
 
@@ -52,6 +55,31 @@ pub struct EarlierCapture {
     pub identified: bool,
     /// True after an odd number of earlier captures.
     pub odd: bool,
+}
+
+/// What an ICMP error says of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Larger than the MTU of the next link (RFC 1191 §3, RFC 8201 §3). `None`: the router does not
+    /// state the MTU, or states an impossible one.
+    TooBig(Option<u32>),
+    /// Destination unreachable.
+    Unreachable,
+    /// Time exceeded: the hop limit reached zero, or fragments were missing.
+    Exceeded,
+}
+
+/// ICMP errors about packets of one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// Packet too big, or fragmentation needed.
+    pub too_big: u64,
+    /// Destination unreachable.
+    pub unreachable: u64,
+    /// Time exceeded.
+    pub exceeded: u64,
+    /// Smallest MTU reported for a packet in flight.
+    pub path_mtu: Option<u32>,
 }
 
 /// Packets that one side sent.
@@ -108,6 +136,12 @@ pub struct Side {
     pub malformed: u64,
     /// Duplicates of packets without data.
     pub duplicates: u64,
+    /// Retransmitted SYNs and SYN-ACKs without payload.
+    pub retransmitted_syns: u64,
+    /// ICMP errors about its packets.
+    pub reported: Reported,
+    /// True if ICMP has reported its last SYN as discarded.
+    syn_discarded: bool,
     first_ack: Option<u32>,
     /// True if its SYN was repeated with another initial sequence number; later packets show which
     /// one is valid.
@@ -117,9 +151,18 @@ pub struct Side {
     pub stream: Option<Box<Stream>>,
 }
 
+impl Side {
+    fn repeat_syn(&mut self) -> Verdict {
+        self.retransmitted_syns += 1;
+        Verdict::repeated_syn(match std::mem::take(&mut self.syn_discarded) {
+            true => RetransmissionKind::Unreachable,
+            false => RetransmissionKind::Handshake,
+        })
+    }
+}
+
 /// RTT between the tap and a side, from timestamp echoes (RFC 7323 §4): from a packet towards the
-/// side with a new timestamp to the side's first packet that echoes it. Includes the time in which
-/// the side had no data to send.
+/// side with a new timestamp to the side's first data packet that echoes it, unless the side paused.
 #[derive(Clone, Debug, Default)]
 struct Near {
     waiting: Option<(u32, i64)>,
@@ -132,13 +175,20 @@ impl Near {
         self.waiting.get_or_insert((tsval, now_ns));
     }
 
-    /// Processes the timestamp echo of a data packet of the side.
-    fn data(&mut self, tsecr: u32, now_ns: i64) {
+    /// Processes the timestamp echo of a data packet of the side. `data_ns` is the time of the side's
+    /// previous data, `least_ns` the smallest RTT.
+    fn data(&mut self, tsecr: u32, now_ns: i64, data_ns: Option<i64>, least_ns: i64) {
         if let Some((_, since_ns)) = self.waiting.filter(|(tsval, _)| !order::older(tsecr, *tsval))
         {
-            self.rtt.add(now_ns - since_ns);
-            self.rtt.smooth(now_ns - since_ns);
             self.waiting = None;
+            let passed_ns = now_ns - since_ns;
+            // A side that sent no data meanwhile had paused: its own packets make no queue.
+            let silent = data_ns.is_none_or(|data_ns| data_ns < since_ns);
+            let paused = silent && passed_ns > least_ns.saturating_mul(2).saturating_add(PAUSE_NS);
+            if !paused {
+                self.rtt.add(passed_ns);
+                self.rtt.smooth(passed_ns);
+            }
         }
     }
 }
@@ -212,7 +262,8 @@ impl Connection {
         (least, near.smoothed_ns().unwrap_or(least))
     }
 
-    /// Processes a segment of side 0 or 1. Returns its classification if it has data or a FIN.
+    /// Processes a segment of side 0 or 1. Returns its classification if it has data or a FIN, or is a
+    /// repeated SYN.
     /// Appends the numbers of earlier frames that it proves spurious to `proved`.
     pub fn packet(
         &mut self,
@@ -237,7 +288,10 @@ impl Connection {
         if let Some((tsval, tsecr)) = segment.timestamps {
             self.sides[1 - side].near.towards(tsval, info.now_ns);
             if segment.payload_bytes > 0 {
-                self.sides[side].near.data(tsecr, info.now_ns);
+                let (least_ns, _) = self.near_rtt_ns(side);
+                let one = &mut self.sides[side];
+                let data_ns = one.stream.as_deref().and_then(|stream| stream.counters.last_ns);
+                one.near.data(tsecr, info.now_ns, data_ns, least_ns);
             }
         }
         if flags.rst() {
@@ -257,6 +311,8 @@ impl Connection {
         let data = segment.payload_bytes > 0 || flags.fin();
         let verdict = if data {
             self.data(side, info, segment, None)
+        } else if flags.syn() && self.sides[side].syns > 1 {
+            Some(self.sides[side].repeat_syn())
         } else {
             if !flags.syn() {
                 self.bare(side, info, segment);
@@ -268,6 +324,35 @@ impl Connection {
             self.closing = Some(if both { Closing::Both } else { Closing::Half(side) });
         }
         verdict
+    }
+
+    /// Processes an ICMP error that quotes a packet of a side: its sequence number and length. Returns
+    /// the position in the stream if the packet is in flight; -1 is the SYN.
+    pub fn icmp_error(
+        &mut self,
+        side: usize,
+        sequence: u32,
+        fate: Fate,
+        ip_bytes: u32,
+    ) -> Option<i64> {
+        let one = &mut self.sides[side];
+        match fate {
+            Fate::TooBig(_) => one.reported.too_big += 1,
+            Fate::Unreachable => one.reported.unreachable += 1,
+            Fate::Exceeded => one.reported.exceeded += 1,
+        }
+        // Until something acknowledges its SYN.
+        let opening = one.initial == Some(sequence) && self.sides[1 - side].first_ack.is_none();
+        let one = &mut self.sides[side];
+        if opening {
+            one.syn_discarded |= matches!(fate, Fate::Unreachable | Fate::Exceeded);
+            return Some(-1);
+        }
+        let position = one.stream.as_deref_mut()?.icmp_error(sequence, fate, ip_bytes)?;
+        if let Fate::TooBig(Some(mtu)) = fate {
+            one.reported.path_mtu = Some(one.reported.path_mtu.map_or(mtu, |least| least.min(mtu)));
+        }
+        Some(position)
     }
 
     /// Processes a segment without data, which shows the progress of its sender.

@@ -1,9 +1,11 @@
 //! Kind of a retransmission, inferred from the packets at the tap.
 //!
-//! - Fast recovery (RFC 5681 §3.2, RFC 6675, RFC 8985): ACKs have reported a hole.
-//! - Time-out (RFC 6298 §5): no progress for longer than an RTT and a margin. All retransmissions
-//!   until everything sent before is acknowledged belong to the time-out.
-//! - Tail loss probe (RFC 8985 §7): the last segment sent, without any sign of loss.
+//! - Fast recovery: an ACK has reported a hole, by a duplicate ACK (RFC 5681 §3.2), by SACK (RFC 6675
+//!   §4, RFC 8985 §6.2) or, in recovery, by a partial ACK (RFC 6582 §3.2).
+//! - Tail loss probe (RFC 8985 §7.2): the last segment sent, outside recovery, without a report.
+//! - Time-out (RFC 6298 §5): any other retransmission without a report; and with a report, if no ACK
+//!   calls for it and nothing has moved for an RTT and a margin. All retransmissions until everything
+//!   sent before is acknowledged belong to the time-out.
 
 use super::rtt::Rtt;
 
@@ -26,7 +28,18 @@ pub enum RetransmissionKind {
     Timeout,
     /// Tail loss probe.
     Probe,
+    /// ICMP had reported a smaller path MTU: the bytes are sent again in smaller segments (RFC 1191
+    /// §6.5, RFC 8201 §5.4).
+    PathMtu,
+    /// Time-out or probe of a packet that ICMP had reported as discarded: destination unreachable, or
+    /// time exceeded.
+    Unreachable,
+    /// SYN or SYN-ACK: its timer expired (RFC 6298 §5.7), or a repeated SYN was answered.
+    Handshake,
 }
+
+/// Number of kinds.
+pub const KINDS: usize = 6;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
@@ -51,6 +64,8 @@ pub(crate) struct Recovery {
     acknowledged_ns: i64,
     /// End of the highest SACKed byte.
     sacked: i64,
+    /// Bytes in flight at the latest duplicate ACK without SACK, and at earlier ones that overlap.
+    duplicated: Option<(i64, i64)>,
     duplicates: u32,
     acked: i64,
     repeated: bool,
@@ -78,6 +93,8 @@ pub(crate) struct RetransmittedSegment {
     pub near_rtt_ns: i64,
     /// True with SACK, which tail loss probes need (RFC 8985 §7).
     pub sack: bool,
+    /// True if the capture has ACKs of this stream.
+    pub acknowledged: bool,
 }
 
 impl Recovery {
@@ -99,6 +116,13 @@ impl Recovery {
     pub(crate) fn acknowledged(&mut self, now_ns: i64, duplicate: bool) {
         self.acknowledged_ns = now_ns;
         self.duplicates = self.duplicates.saturating_add(u32::from(duplicate));
+    }
+
+    /// Processes a duplicate ACK without SACK, with bytes from `acked` to `next` in flight.
+    pub(crate) fn duplicated(&mut self, acked: i64, next: i64) {
+        let earlier = self.duplicated.filter(|(_, end)| acked < *end);
+        let start = earlier.map_or(acked, |(start, _)| start);
+        self.duplicated = Some((start, next.max(start)));
     }
 
     pub(crate) fn sacked(&mut self, end: i64) {
@@ -169,35 +193,55 @@ impl Recovery {
         self.repeated
     }
 
+    /// Returns true if an ACK has reported a hole at a position since the first transmission of its
+    /// byte: bytes behind it were SACKed, or a duplicate ACK without SACK came.
+    fn reported(&self, start: i64) -> bool {
+        let duplicated = |(from, end): (i64, i64)| from <= start && start < end;
+        self.sacked > start || self.duplicated.is_some_and(duplicated)
+    }
+
     fn decide(&self, resent: &RetransmittedSegment, rtt: &Rtt) -> RetransmissionKind {
-        let reported = self.hole_reported(resent.start);
+        // A capture without ACKs has no reports, whatever the receiver sent.
+        let reported = !resent.acknowledged || self.reported(resent.start);
         let head = resent.start <= resent.acked;
         let tail = resent.end >= resent.next;
         let may_probe = tail && resent.sack && !self.probed;
+        let in_vain = head && self.is_late(resent, rtt);
         match self.state {
             State::Loss { .. } => RetransmissionKind::Timeout,
-            State::Recovery { .. } if head && self.is_late(resent, rtt) => {
+            // A partial ACK calls for the next segment (RFC 6582 §3.2), and the end of the scoreboard
+            // for the last one (RFC 6675 §4, rule 4).
+            State::Recovery { .. } if in_vain || !reported && !self.called_for(resent, rtt) => {
                 RetransmissionKind::Timeout
             }
             State::Recovery { .. } => RetransmissionKind::Fast,
             // Linux probes before a time-out, even if this is the only segment in flight.
-            State::Open if may_probe && !reported => RetransmissionKind::Probe,
-            State::Open if head && self.is_late(resent, rtt) => RetransmissionKind::Timeout,
+            State::Open if may_probe && !self.hole_reported(resent.start) => {
+                RetransmissionKind::Probe
+            }
+            State::Open if in_vain || !reported => RetransmissionKind::Timeout,
             State::Open => RetransmissionKind::Fast,
         }
     }
 
     /// Returns true if there was no progress for so long that the retransmission timer must have
-    /// expired.
+    /// expired, and the segment responds to no ACK.
     fn is_late(&self, resent: &RetransmittedSegment, rtt: &Rtt) -> bool {
         let since = self.progress_ns.max(resent.before_ns.unwrap_or(i64::MIN));
-        let far_ns = rtt.smoothed_ns().unwrap_or(UNKNOWN_RTT_NS);
+        // The timer exceeds the sender's smoothed RTT (RFC 6298 §2), which that of the tap may exceed.
+        let least_ns = if rtt.samples > 0 { rtt.min_ns } else { i64::MAX };
+        let far_ns = rtt.smoothed_ns().unwrap_or(UNKNOWN_RTT_NS).min(least_ns);
         let whole_rtt_ns = far_ns.saturating_add(resent.near_rtt_ns);
         let late = resent.now_ns.saturating_sub(since)
             >= whole_rtt_ns.saturating_add(TIMEOUT_BEYOND_RTT_NS);
-        // A response to an ACK follows as soon as the ACK reaches the sender.
-        let called_for = resent.now_ns.saturating_sub(self.acknowledged_ns)
-            <= resent.near_rtt_ns.saturating_add(ANSWER_NS);
-        late && !called_for
+        late && !self.called_for(resent, rtt)
+    }
+
+    /// Returns true if the retransmission may respond to the last ACK: it follows as soon as the ACK
+    /// reaches the sender, or after RACK's reordering window of a quarter of an RTT (RFC 8985 §6.2).
+    fn called_for(&self, resent: &RetransmittedSegment, rtt: &Rtt) -> bool {
+        let window_ns = (rtt.min_ns.max(0) / 4).max(ANSWER_NS);
+        resent.now_ns.saturating_sub(self.acknowledged_ns)
+            <= resent.near_rtt_ns.saturating_add(window_ns)
     }
 }

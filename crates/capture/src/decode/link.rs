@@ -36,6 +36,26 @@ pub(super) fn by_type(link: LinkType, bytes: &[u8]) -> Next {
         // Frame control, two addresses.
         10 if bytes.first().is_some_and(|control| control & 0x70 == 0x50) => (Layer::Llc, 13),
         10 => return Err(Skipped::Named("FDDI management")),
+        6 => return token_ring(bytes),
+        7 => return arcnet(bytes, 2, [3, 6]),
+        129 => return arcnet(bytes, 4, [5, 8]),
+        // SLIP with a header of BSD: direction and 15 bytes of the compressed header.
+        8 => (Layer::Ip, 16),
+        107 => return frame_relay(bytes),
+        // FRF.16.1: begin and end in one frame, before Frame Relay.
+        182 if bytes.first().is_some_and(|bits| bits & 0xe0 == 0xc0) => {
+            (Layer::Link(LinkType(107)), 2)
+        }
+        182 => return Err(Skipped::Named("multilink Frame Relay: fragments and control")),
+        // RFC 2625 §3.1: two addresses.
+        122 => (Layer::Llc, 16),
+        // RFC 4391 §6 behind a global routing header.
+        242 => (Layer::Type(be16(bytes, 40).ok_or(Skipped::CUT)?), 44),
+        // Tags of switches between source address and EtherType: Broadcom's and Marvell's of 4
+        // bytes, Marvell's with an EtherType of 8; Broadcom's before the frame.
+        281 | 284 => (Layer::Type(be16(bytes, 16).ok_or(Skipped::CUT)?), 18),
+        285 => (Layer::Type(be16(bytes, 20).ok_or(Skipped::CUT)?), 22),
+        282 => (Layer::Ethernet, 4),
         11 | 100 => (Layer::Llc, 0),
         105 => (wlan, 0),
         109 => (Layer::Ip, 12),
@@ -76,6 +96,70 @@ fn cooked(bytes: &[u8], at: [usize; 2], header_bytes: usize) -> Next {
     })
 }
 
+/// Decodes Token Ring (IEEE 802.5): access and frame control, addresses, and routing information if
+/// the source address announces it.
+fn token_ring(bytes: &[u8]) -> Next {
+    let (control, source) = bytes.get(1).zip(bytes.get(8)).ok_or(Skipped::CUT)?;
+    if control & 0xc0 != 0x40 {
+        return Err(Skipped::Named("Token Ring management"));
+    }
+    let routing = match source & 0x80 {
+        0 => 0,
+        _ => usize::from(bytes.get(14).ok_or(Skipped::CUT)? & 0x1f),
+    };
+    Ok((Layer::Llc, 14 + routing))
+}
+
+/// Decodes ARCNET: RFC 1051 has a short header, RFC 1201 a longer one with a split flag. `at` is the
+/// offset of the protocol, `headers` are the lengths of both headers.
+fn arcnet(bytes: &[u8], at: usize, [short, long]: [usize; 2]) -> Next {
+    // A frame of RFC 1201 that is an exception (only BSD keeps it) repeats its header.
+    let flag = bytes.get(at + 1).copied();
+    let exception = long == 6 && flag == Some(0xff);
+    let flag = if exception { bytes.get(at + 5).copied() } else { flag };
+    let long = if exception { long + 4 } else { long };
+    // Even flags other than 0 are of later fragments.
+    let first = flag.is_none_or(|flag| flag == 0 || flag & 1 == 1);
+    match *bytes.get(at).ok_or(Skipped::CUT)? {
+        0xf0 => Ok((Layer::Ipv4, short)),
+        0xf1 | 0xd5 => Err(Skipped::Named("ARP")),
+        0xd6 => Err(Skipped::Named("RARP")),
+        0xd4 | 0xc4 if !first => Err(Skipped::Named("ARCNET: later fragments")),
+        0xd4 => Ok((Layer::Ipv4, long)),
+        0xc4 => Ok((Layer::Ipv6, long)),
+        _ => Err(Skipped::Named("ARCNET without IP")),
+    }
+}
+
+/// Decodes Frame Relay: a Q.922 address of 2 to 4 bytes, then RFC 2427 (control, NLPID) or Cisco's
+/// encapsulation (EtherType).
+fn frame_relay(bytes: &[u8]) -> Next {
+    let last = bytes.iter().take(4).position(|byte| byte & 1 == 1).ok_or(Skipped::CUT)?;
+    let at = last + 1;
+    if at < 2 {
+        return Err(Skipped::Named("Frame Relay with an address of one byte"));
+    }
+    let &[control, next] = bytes.get(at..).and_then(<[u8]>::first_chunk).ok_or(Skipped::CUT)?;
+    // RFC 2427 §3: a padding byte of 0 may precede the NLPID.
+    let (nlpid, at) = match (control, next) {
+        (0x03, 0) => (*bytes.get(at + 2).ok_or(Skipped::CUT)?, at + 3),
+        (0x03, nlpid) => (nlpid, at + 2),
+        _ => return Ok((Layer::Type(u16::from_be_bytes([control, next])), at + 2)),
+    };
+    match nlpid {
+        0xcc => Ok((Layer::Ipv4, at)),
+        0x8e => Ok((Layer::Ipv6, at)),
+        // RFC 2427 §4.2: bridged Ethernet with and without its checksum.
+        0x80 if matches!(bytes.get(at..), Some([0, 0x80, 0xc2, 0, 1 | 7, ..])) => {
+            Ok((Layer::Ethernet, at + 5))
+        }
+        0x80 => snap(bytes, at),
+        0x81..=0x83 => Err(Skipped::Named("OSI (IS-IS, CLNP)")),
+        0xcf => Ok((Layer::Ppp, at)),
+        _ => Err(Skipped::Named("Frame Relay without IP")),
+    }
+}
+
 /// Length of a Prism or AVS header. A Prism length is in the byte order of the capturing host.
 fn prism(bytes: &[u8]) -> Option<usize> {
     let (kind, length) = (be32(bytes, 0)?, be32(bytes, 4)?);
@@ -112,6 +196,12 @@ pub(super) fn by_ethertype(number: u16, bytes: &[u8]) -> Next {
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => (Layer::Type(be16(bytes, 2).ok_or(Skipped::CUT)?), 4),
         0x8847 | 0x8848 => (Layer::Mpls, 0),
         0x8864 => (Layer::Pppoe, 0),
+        // Cisco's metadata (security group tag): version, options in words of 4 bytes.
+        0x8909 => {
+            let words = usize::from(*bytes.get(1).ok_or(Skipped::CUT)?);
+            let at = 2 + 4 * words;
+            (Layer::Type(be16(bytes, at).ok_or(Skipped::CUT)?), at + 2)
+        }
         0x880b => (Layer::Ppp, 0),
         0x6558 => (Layer::Ethernet, 0),
         // IEEE 802.1ah: service identifier, then the customer's frame.
@@ -125,19 +215,22 @@ pub(super) fn by_ethertype(number: u16, bytes: &[u8]) -> Next {
 pub(super) fn llc(bytes: &[u8]) -> Next {
     let &[destination, source, control] = bytes.first_chunk().ok_or(Skipped::CUT)?;
     match (destination, source, control) {
-        (0xaa, 0xaa, 3) => {
-            let (organisation, kind) = be32(bytes, 2).zip(be16(bytes, 6)).ok_or(Skipped::CUT)?;
-            match (organisation & 0xff_ffff, kind) {
-                // RFC 1042, and IEEE 802.1H for protocols that RFC 1042 cannot carry.
-                (0 | 0x00_00f8, 1501..) => Ok((Layer::Type(kind), 8)),
-                (0x00_000c, 0x2000) => Err(Skipped::Named("CDP")),
-                (0x00_000c, 0x010b) => Err(Skipped::Named("spanning tree")),
-                (0x00_000c, _) => Err(Skipped::Named("Cisco's protocols on LLC")),
-                _ => Err(Skipped::Named("SNAP of another organisation")),
-            }
-        }
+        (0xaa, 0xaa, 3) => snap(bytes, 3),
         (0x06, 0x06, 3) => Ok((Layer::Ipv4, 3)),
         _ => Err(Skipped::llc(destination)),
+    }
+}
+
+/// Decodes SNAP at an offset: organisation and protocol.
+fn snap(bytes: &[u8], at: usize) -> Next {
+    let (organisation, kind) = be32(bytes, at - 1).zip(be16(bytes, at + 3)).ok_or(Skipped::CUT)?;
+    match (organisation & 0xff_ffff, kind) {
+        // RFC 1042, and IEEE 802.1H for protocols that RFC 1042 cannot carry.
+        (0 | 0x00_00f8, 1501..) => Ok((Layer::Type(kind), at + 5)),
+        (0x00_000c, 0x2000) => Err(Skipped::Named("CDP")),
+        (0x00_000c, 0x010b) => Err(Skipped::Named("spanning tree")),
+        (0x00_000c, _) => Err(Skipped::Named("Cisco's protocols on LLC")),
+        _ => Err(Skipped::Named("SNAP of another organisation")),
     }
 }
 

@@ -199,6 +199,18 @@ fn decode_layers<'a>(
     Err(Skipped::Named("more headers before IP than are read"))
 }
 
+/// Reads the start of an IP packet that an ICMP error quotes. Returns it with the length that its
+/// header states.
+#[cfg(feature = "files")]
+pub(crate) fn quoted(bytes: &[u8]) -> Option<(IpPacket<'_>, u32)> {
+    let rest = bytes.len() as u32;
+    match bytes.first()? >> 4 {
+        4 => ip::v4(bytes, rest).zip(be16(bytes, 2).map(u32::from)),
+        6 => ip::v6(bytes, rest).zip(be16(bytes, 4).map(|length| u32::from(length) + 40)),
+        _ => None,
+    }
+}
+
 /// Source and destination port of TCP and UDP, if the packet contains them.
 pub fn ports(packet: &IpPacket<'_>) -> Option<(u16, u16)> {
     let first = packet.fragment.is_none_or(|fragment| fragment.offset_bytes == 0);

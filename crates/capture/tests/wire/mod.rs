@@ -54,7 +54,7 @@ impl Wire {
         wire
     }
 
-    pub(crate) fn handshake(&mut self, at_ms: i64, side: usize, flags: u16) {
+    pub(crate) fn handshake(&mut self, at_ms: i64, side: usize, flags: u16) -> Option<Verdict> {
         let segment = TcpHeader {
             sequence: [CLIENT, SERVER][side],
             acknowledgement: CLIENT.wrapping_add(1),
@@ -65,7 +65,7 @@ impl Wire {
             timestamps: Some((at_ms as u32, 0)),
             ..TcpHeader::default()
         };
-        self.pass(at_ms, side, segment, None);
+        self.pass(at_ms, side, segment, None)
     }
 
     pub(crate) fn pass(

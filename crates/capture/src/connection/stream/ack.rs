@@ -44,6 +44,9 @@ impl Stream {
         let out = self.next > self.acked || ack.alone && (soon || !ack.sack.is_empty());
         let duplicate = self.acknowledged && position == self.acked && out && ack.bare;
         self.recovery.acknowledged(ack.now_ns, duplicate);
+        if duplicate && ack.sack.is_empty() {
+            self.recovery.duplicated(self.acked, self.next);
+        }
         if position > self.acked {
             self.advance(ack, position, proved);
         }

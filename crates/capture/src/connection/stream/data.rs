@@ -141,14 +141,22 @@ impl Stream {
             before_ns,
             near_rtt_ns: data.near_srtt_ns,
             sack: data.sack,
+            acknowledged: self.acknowledged,
         };
-        let kind = self.recovery.kind(&resent, &self.rtt);
+        let kind = if self.fits_path(data, start, end) {
+            RetransmissionKind::PathMtu
+        } else {
+            let kind = self.recovery.kind(&resent, &self.rtt);
+            self.unless_discarded(kind, start, end)
+        };
         let counters = &mut self.counters;
         // A FIN without payload is no data packet.
         if data.payload_bytes > 0 {
             counters.retransmitted[kind as usize] += 1;
             counters.retransmitted_by[evidence as usize] += 1;
             counters.retransmitted_bytes += u64::from(data.payload_bytes);
+        } else {
+            counters.retransmitted_fins += 1;
         }
         if data.payload_bytes > 0 {
             let seen = !self.unseen.touches(start, end);

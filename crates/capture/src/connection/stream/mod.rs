@@ -3,13 +3,14 @@
 mod ack;
 mod classify;
 mod data;
+mod network;
 
 use super::delayed::Delayed;
 use super::flight::Flight;
-use super::judge::{Judgement, EVIDENCE};
+use super::judge::{Evidence, Judgement, EVIDENCE};
 use super::order::{Clock, Identifications};
 use super::proof::Proofs;
-use super::recovery::{Recovery, RetransmissionKind};
+use super::recovery::{Recovery, RetransmissionKind, KINDS};
 use super::rtt::Rtt;
 use super::sacked::Sacked;
 use super::sent::{Seen, Sent};
@@ -38,6 +39,14 @@ pub struct Verdict {
     pub kind: Option<RetransmissionKind>,
 }
 
+impl Verdict {
+    /// Classification of a repeated SYN or SYN-ACK, whose sequence number precedes the stream.
+    pub(crate) fn repeated_syn(kind: RetransmissionKind) -> Self {
+        let judgement = Judgement::Retransmitted(Evidence::SeenBefore);
+        Self { position: -1, judgement, kind: Some(kind) }
+    }
+}
+
 /// Counters of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
@@ -49,8 +58,10 @@ pub struct Counters {
     pub unique_bytes: u64,
     /// Acknowledged bytes that are not in the capture.
     pub unseen_bytes: u64,
-    /// Retransmissions by [`RetransmissionKind`].
-    pub retransmitted: [u64; 3],
+    /// Retransmissions with payload by [`RetransmissionKind`].
+    pub retransmitted: [u64; KINDS],
+    /// Retransmitted FINs without payload.
+    pub retransmitted_fins: u64,
     /// Payload of the retransmissions.
     pub retransmitted_bytes: u64,
     /// Retransmissions by [`super::judge::Evidence`].
@@ -99,6 +110,7 @@ pub struct Stream {
     /// Lost tail segments whose retransmissions may still follow in order.
     tail: i64,
     recovery: Recovery,
+    network: network::Network,
     proofs: Proofs,
     /// Acknowledged bytes that are not in the capture.
     unseen: Unseen,
@@ -138,6 +150,7 @@ impl Stream {
             retransmitted_last: false,
             tail: 0,
             recovery: Recovery::default(),
+            network: network::Network::default(),
             proofs: Proofs::default(),
             unseen: Unseen::default(),
             moved_ns: i64::MIN,
