@@ -11,6 +11,7 @@ from dumbbell.engines.preflight import (
     refused_in_real_time,
     refused_in_virtual_time,
 )
+from dumbbell.engines.virtual_time import concerns_in_virtual_time
 from dumbbell.experiment import load_text
 
 PLAIN = """dumbbell: 1
@@ -21,6 +22,8 @@ flows:
   - {from: s1, to: d1, tcp: cubic}
 duration: 1 s
 """
+
+SIDES = ("forward", "backward")
 
 #: Two hosts and a router; the first link is the sender's own.
 OWN = """dumbbell: 1
@@ -114,3 +117,46 @@ def test_every_kind_that_sends_at_a_rate_counts(traffic: str, refused: bool) -> 
     text = OWN.replace("FIRST", "{delay: 10 ms}").replace("SECOND", "{delay: 10 ms}")
     found = refused_in_real_time(scenario(text.replace("tcp: cubic", traffic)))
     assert (found is not None) == refused
+
+
+#: Servers of a data centre that answer one client.
+INCAST = """dumbbell: 1
+name: x
+template:
+  dumbbell: {pairs: 32, rate: 10 Gbit/s, rtt: RTT, buffer: 100 packets}
+flows:
+  - {name: "w{i}", from: "s{i}", to: d1, count: 32, start_jitter: JITTER, tcp: cubic}
+duration: 1 s
+"""
+
+
+def test_delays_that_tc_rounds_down() -> None:
+    assert concerns_in_virtual_time(own()) == []
+    # Half of the RTT each way.
+    found = concerns_in_virtual_time(scenario(PLAIN.replace("40 ms", "25 us")))
+    assert [one.path for one in found] == [f"links[1].{side}.delay_ns" for side in SIDES]
+    assert "12.5 us are 12 us" in found[0].message
+    # A jitter of 1 us is 0.5 us around the mean.
+    (jitter,) = concerns_in_virtual_time(own(second="{delay: 10 ms, jitter: 1 us}"))
+    assert jitter.path == "links[1].forward.jitter_ns"
+    assert "1 us are 0 us" in jitter.message
+    assert concerns_in_virtual_time(own(second="{delay: 10 ms, jitter: 2 us}")) == []
+    netem = "{netem: {delay: 2.25 us, limit: 10 packets}}"
+    (queue,) = concerns_in_virtual_time(own(second=netem))
+    assert queue.path == "links[1].forward.queue.netem.delay_ns"
+    assert "2.25 us are 2 us" in queue.message
+
+
+def test_starts_that_the_hosts_of_a_guest_cannot_make_at_once() -> None:
+    def found(jitter: str, rtt: str = "100 us") -> list[str]:
+        text = INCAST.replace("JITTER", jitter).replace("RTT", rtt)
+        return [one.message for one in concerns_in_virtual_time(scenario(text))]
+
+    # 32 times 1.5 us.
+    (message,) = found("10 us")
+    assert "32 connections start within 10 us" in message
+    assert "take 48 us, of a base RTT of 100 us" in message
+    assert "spread over 480 us" in message
+    assert found("480 us") == []
+    assert found("10 us", "1 ms") == []
+    assert concerns_in_virtual_time(scenario(PLAIN.replace("40 ms", "2 us"))) == []

@@ -95,8 +95,8 @@ def test_a_marker_stands_on_its_page_once() -> None:
 def test_a_study_without_tables_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(
         StudyError,
-        match="access-links, adsl-codel, bbr3, captures, congestion-controls, disciplines, l4s, "
-        "models, mptcp, multipath, releases",
+        match="access-links, adsl-codel, bbr3, captures, congestion-controls, data-centre, "
+        "disciplines, l4s, models, mptcp, multipath, releases",
     ):
         tables_folder("nonesuch")
 

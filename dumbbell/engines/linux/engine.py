@@ -21,6 +21,7 @@ from dumbbell.engines.linux.parts import check_parts
 from dumbbell.engines.linux.registers import check_fit, sizes
 from dumbbell.engines.preflight import Concern, concerns, refused_in_virtual_time
 from dumbbell.engines.programs import check_programs
+from dumbbell.engines.virtual_time import concerns_in_virtual_time
 from dumbbell.errors import EngineError
 from dumbbell.scenario import Scenario, Stretch, read_scenario
 from dumbbell.trace import taps
@@ -51,7 +52,7 @@ class LinuxEngine:
 
     def concerns(self, scenario: str) -> list[Concern]:
         """See :class:`dumbbell.engines.base.Engine`."""
-        return concerns(scenario)
+        return [*concerns(scenario), *concerns_in_virtual_time(scenario)]
 
     def check(self, scenario: str) -> None:
         """See :class:`dumbbell.engines.base.Engine`."""
