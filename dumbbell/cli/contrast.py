@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -55,6 +56,13 @@ def contrast(
             write_json(json_file, [one.to_json() for one in found])
 
 
+def _effect(value: float) -> str:
+    """Size of an effect; infinite where the difference is the same in every repeat."""
+    from dumbbell.metrics.numbers import number
+
+    return "same in each repeat" if math.isinf(value) else number(value)
+
+
 def _table(metric: str, found: list[Contrast]) -> RenderableType:
     from dumbbell.metrics import METRICS
     from dumbbell.metrics.numbers import number
@@ -65,7 +73,7 @@ def _table(metric: str, found: list[Contrast]) -> RenderableType:
         add_columns(table, ["", "levels"], ["from", "to", "effect"] if wide else [])
         table.add_column("difference (95 % interval)")
         for one in found[:_MOST_ROWS]:
-            effect = f"{one.size} ({number(one.paired.effect)})" if one.size else "–"
+            effect = f"{one.size} ({_effect(one.paired.effect)})" if one.size else "–"
             values = [*map(number, one.means), effect]
             pair = f"{shortened(one.first)} → {shortened(one.second)}"
             table.add_row(one.place, pair, *(values if wide else []), one.words)

@@ -94,4 +94,7 @@ def _fitting(found: pl.DataFrame, width: int) -> tuple[Table, str]:
 def _text(value: object) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    # Six digits, none of them lost before the point.
+    return f"{value:.0f}" if 1e6 <= abs(value) < 1e18 else f"{value:.6g}"

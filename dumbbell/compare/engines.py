@@ -23,6 +23,7 @@ from dumbbell.store.tables import LARGE, SMALL
 #: Compared quantities, and their criteria.
 CRITERIA = (
     Criterion("goodput_mbps", "goodput (Mbit/s)", "goodput_mbps", share=0.05),
+    Criterion("transfer_s", "transfer time (s)", "transfer_s", share=0.05),
     Criterion("rtt_mean_ms", "mean RTT (ms)", "rtt_mean_ms", share=0.15),
     Criterion(
         "retransmissions_at_tap", "retransmissions", "retransmissions_at_tap", share=0.25, units=20
@@ -135,9 +136,9 @@ def compare_engines(
 ) -> Comparison:
     """Runs an experiment on two engines (`sim`, `linux`, `linux:mine`) and compares them.
 
-    Tolerances are those of `CRITERIA`: goodput 5 %, mean RTT and mean window 15 %, retransmissions
-    25 % or 20, SACK blocks a factor 2. A value also agrees inside the range of the second engine's
-    repeats, widened by a tenth.
+    Tolerances are those of `CRITERIA`: goodput and transfer time 5 %, mean RTT and mean window
+    15 %, retransmissions 25 % or 20, SACK blocks a factor 2. A value also agrees inside the range
+    of the second engine's repeats, widened by a tenth.
 
     Raises what `dumbbell.run` raises; `EngineError` unless two different engines are named.
     """

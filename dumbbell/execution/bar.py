@@ -147,7 +147,10 @@ class _LineProgress(_Shown):
 
 
 def _rate(rate: float) -> str:
-    return f"{rate:.0f}" if rate else "–"
+    """Rate in simulated seconds per second; a slow run has one, too: `0.3`."""
+    if rate >= 10 or not rate:
+        return f"{rate:.0f}" if rate else "–"
+    return f"{rate:.2g}" if rate >= 0.01 else "<0.01"
 
 
 def duration_text(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.explore.filters import Filter
 from dumbbell.explore.sources import Source
 from dumbbell.metrics import METRICS, SUBJECTS
+from dumbbell.scenario import read_scenario
 
 #: Metrics that are shown unless others are chosen.
 DEFAULT_METRICS = (
@@ -122,17 +124,44 @@ class Listing:
         return frame if fitting is None else frame.filter(fitting)
 
     def _measured(self, name: str) -> pl.DataFrame:
-        """Mean of a metric over the flows of each run; NaN where it applies to none."""
+        """Mean of a metric over the flows of each run; NaN where it applies to none.
+
+        A Multipath TCP connection counts, its subflows do not. Where a metric applies to flows of
+        the file, connections that arrive or that pages open do not count.
+        """
         with self._lock:
             if name not in self._metrics:
                 try:
                     found = METRICS[name].computed(self._source.results)
                 except pl.exceptions.PolarsError:
                     found = pl.DataFrame(schema={"run": pl.String, "value": pl.Float64})
+                found = self._equals(found)
                 value = pl.col("value").filter(pl.col("value").is_finite()).mean()
                 of_runs = found.group_by("run").agg(value.fill_null(float("nan")).alias(name))
                 self._metrics[name] = of_runs
             return self._metrics[name]
+
+    @cached_property
+    def _named(self) -> set[str]:
+        """Flows and connections that the file names, without those that pages open."""
+        names: set[str] = set()
+        for text in self._source.results.runs["scenario"].unique():
+            spec = read_scenario(text)
+            names |= {one["name"] for one in spec["connections"]}
+            for flow in spec["flows"]:
+                source = flow["traffic"].get("tcp", {}).get("source")
+                names |= {flow["name"]} if source != "session" else set()
+        return names
+
+    def _equals(self, found: pl.DataFrame) -> pl.DataFrame:
+        """Rows of flows that are equals: no parts of others, no short connections beside bulk."""
+        if "kind" in found.columns:
+            found = found.filter(pl.col("kind") != "subflow")
+        if "flow" not in found.columns:
+            return found
+        named = found.filter(pl.col("flow").is_in(self._named))
+        some = named.filter(pl.col("value").is_finite())["run"].unique().implode()
+        return found.filter(pl.col("flow").is_in(self._named) | ~pl.col("run").is_in(some))
 
     def _cells(self, frame: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
         means = [

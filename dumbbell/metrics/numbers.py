@@ -13,6 +13,8 @@ def number(value: object) -> str:
         return str(value)
     if value < 0:
         return f"−{number(-value)}"
+    if math.isinf(value):
+        return "∞"
     if value >= 1000:
         return f"{value:,.0f}".replace(",", "\u202f")
     if value == int(value):

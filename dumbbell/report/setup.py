@@ -10,6 +10,7 @@ import polars as pl
 
 from dumbbell.limits.flows import flow_limits
 from dumbbell.metrics.definition import Tables
+from dumbbell.metrics.numbers import number
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
 from dumbbell.summary.pipe_words import change_words, pipe_words, rate_words
@@ -67,7 +68,8 @@ def _base_rtt(spec: Scenario, flows: pl.DataFrame) -> str:
     if not rtts:
         return ""
     least, most = min(rtts), max(rtts)
-    shown = f"{least:.3g}" if most - least < 0.01 * most else f"{least:.3g}–{most:.3g}"
+    alike = most - least < 0.01 * most
+    shown = number(least) if alike else f"{number(least)}–{number(most)}"
     return f"Base RTT {shown} ms"
 
 
@@ -91,7 +93,7 @@ def _words(pipe: Any) -> str:
     """Words about a pipe that is more than a delay."""
     words = [_named(word) for word in pipe_words(pipe)]
     if limit := pipe["queue"].get("drop_tail", {}).get("limit_bytes"):
-        words.append(f"queue of {limit / 1024:.3g} KiB")
+        words.append(f"queue of {number(limit / 1024)} KiB")
     if pipe["policer"]:
         words.append(f"policer {rate_words(pipe['policer']['rate_bps'])}")
     if pipe["jitter_ns"]:

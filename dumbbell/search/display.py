@@ -220,4 +220,4 @@ def _ratio(found: Evaluation, start: Evaluation) -> str:
     if not start.measured or start.point == found.point or found.value.mean <= 0:
         return ""
     ratio = start.value.mean / found.value.mean
-    return f": {ratio:.3g} times as much"
+    return f": {number(ratio)} times as much"

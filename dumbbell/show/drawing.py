@@ -10,6 +10,7 @@ from rich.text import Text
 
 from dumbbell.console.words import many
 from dumbbell.errors import shortened
+from dumbbell.metrics.numbers import number
 from dumbbell.metrics.warm_up import of_samples
 from dumbbell.show.chart import Line, Terminal, by_signs, chart
 from dumbbell.show.chosen import KEEPS, Chosen
@@ -101,7 +102,7 @@ def _about_queue(name: str, rows: pl.DataFrame, pipes: pl.DataFrame) -> str:
     for pipe in pipes.filter(pl.col("pipe") == name).iter_rows(named=True):
         if pipe["sojourn_max_ns"] >= 0:
             mean, most = pipe["sojourn_mean_ns"] / 1e6, pipe["sojourn_max_ns"] / 1e6
-            parts.append(f"waiting time {mean:.3g} ms, at most {most:.3g} ms")
+            parts.append(f"waiting time {number(mean)} ms, at most {number(most)} ms")
     return ", ".join(filter(None, parts))
 
 

@@ -1,0 +1,62 @@
+"""Numbers for people have no exponents."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dumbbell.cli.query import _text
+from dumbbell.compare.display import _folded, _rows
+from dumbbell.compare.engines import CRITERIA, Difference
+from dumbbell.execution.bar import _rate
+from dumbbell.metrics import Interval
+from dumbbell.metrics.numbers import number
+from dumbbell.report.setup import _words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(7324.2, "7\u202f324"), (1e7, "10\u202f000\u202f000"), (math.inf, "∞")]
+)
+def test_a_large_number_is_plain(value: float, words: str) -> None:
+    assert number(value) == words
+    assert number(-value) == f"−{words}"
+
+
+def test_a_queue_in_bytes_is_plain() -> None:
+    pipe = {
+        "queue": {"drop_tail": {"limit_bytes": 7_500_000}}, "shaper": "none", "delay_ns": 0,
+        "policer": None, "jitter_ns": 0, "loss": "none", "changes": [], "framing": "ethernet",
+        "corruption": 0.0, "duplication": 0.0, "reordering": 0.0, "ack_aggregation_ns": 0,
+    }  # fmt: skip
+    assert "queue of 7\u202f324 KiB" in _words(pipe)
+
+
+def test_a_cell_of_a_query_is_plain() -> None:
+    assert [_text(one) for one in (12_345_678.9, 0.25, None, 7)] == ["12345679", "0.25", "", "7"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"), [(0.3, "0.3"), (0.004, "<0.01"), (2.4, "2.4"), (122.7, "123"), (0, "–")]
+)
+def test_a_slow_run_has_a_speed(rate: float, words: str) -> None:
+    assert _rate(rate) == words
+
+
+def difference(flow: str, first: float, distance: float) -> Difference:
+    one, other = Interval(first, math.nan, math.nan, 1), Interval(2.0, math.nan, math.nan, 1)
+    return Difference({"cc": "cubic"}, flow, CRITERIA[0], one, other, distance)
+
+
+def test_many_flows_are_one_row_per_quantity() -> None:
+    alike = [difference(f"w{i}", 1.0 + i / 16, 0.5 if i else 2.0) for i in range(32)]
+    own = [difference("bulk", 2.0, 0.0)]
+    rows = [row for part in _folded([*alike, *own]) for row in _rows(part)]
+    assert rows[0] == ("cubic · w0 … w31, mean of 32 flows",)
+    assert rows[1][1:] == ("1.97", "2", "-1.6%", "✗ 31 of 32")
+    assert rows[2:] == [("cubic · bulk",), ("  goodput (Mbit/s)", "2", "2", "+0.0%", "✓")]
+    assert len([row for part in _folded(alike[:4]) for row in _rows(part)]) == 8
+
+
+def test_a_transfer_has_its_time() -> None:
+    assert "transfer_s" in {one.metric for one in CRITERIA}
