@@ -4,10 +4,15 @@ The root of the repository is the source folder, so that relative links between 
 README are the same on the site and in the repository.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
 project = "Dumbbell"
 author = "The Dumbbell authors"
 root_doc = "docs/index"
-extensions = ["myst_parser", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx_copybutton", "excerpts"]
 include_patterns = ["docs/**.md", "studies/*/*.md", "*.md"]
 exclude_patterns = [
     ".*",

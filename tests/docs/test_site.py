@@ -33,6 +33,16 @@ def test_every_page_is_there(site: Path) -> None:
     assert (site / "searchindex.js").exists()
 
 
+def test_the_start_page_says_where_each_reader_begins(site: Path) -> None:
+    """Tables of sentences stand before the list of all pages."""
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    begin, _, listed = text.partition("## All pages")
+    assert "{toctree}" in listed and "{toctree}" not in begin
+    rows = [line for line in begin.splitlines() if line.startswith("| ") and "](" in line]
+    assert len(rows) >= 10 and all(len(row.split()) > 8 for row in rows)
+    assert len(_Links((site / "docs" / "index.html").read_text(encoding="utf-8")).links) > 60
+
+
 class _Links(html.parser.HTMLParser):
     """Links and anchors of a page."""
 
@@ -95,4 +105,11 @@ def test_pages_in_a_browser(site: Path, width: int) -> None:
         page.goto((site / "search.html").as_uri() + "?q=CoDel")
         page.wait_for_selector("#search-results li a")
         assert "codel" in page.inner_text("#search-results").lower()
+        # A page of `file:` can fetch no other page; its excerpts are there.
+        page.wait_for_selector("#search-results li p.context")
+        results, excerpts = (
+            page.locator(f"#search-results li{below}").count() for below in ("", " p.context")
+        )
+        assert excerpts >= results / 2
+        assert "codel" in page.locator("#search-results p.context").first.inner_text().lower()
         browser.close()
