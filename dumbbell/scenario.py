@@ -112,6 +112,9 @@ class ShaperOf(TypedDict, total=False):
 #: Shaper.
 Shaper = Literal["none"] | ShaperOf
 
+#: State of one direction of a link.
+LinkState = Literal["up", "down"]
+
 
 class SizeFixed(TypedDict):
     """`fixed`."""
@@ -369,6 +372,7 @@ class Change(TypedDict):
     rate_bps: int | None
     delay_ns: int | None
     loss: Loss | None
+    state: NotRequired[LinkState | None]
 
 
 class Route(TypedDict):

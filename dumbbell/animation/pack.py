@@ -25,6 +25,7 @@ REASONS = (
     "corrupted",
     "aqm",
     "filtered",
+    "link_down",
     "queue",
     "line",
     "unseen",
@@ -133,6 +134,7 @@ def _pipes(link: Link) -> list[dict[str, Any]]:
             "overhead_bytes": pipe.overhead_bytes,
             "limit_packets": pipe.limit_packets,
             "words": pipe.words,
+            "down_ns": pipe.down_ns,
         }
         for pipe, from_, to in ways
     ]

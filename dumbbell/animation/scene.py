@@ -14,6 +14,8 @@ from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.explain.every import ExplainedIncident
 from dumbbell.layout import places
+from dumbbell.limits.outages import outages
+from dumbbell.scenario import Pipe as ScenarioPipe
 
 #: A column's width by a row's height, as the page draws them.
 _COLUMN_ROWS = 250 / 150
@@ -39,6 +41,7 @@ class Pipe:
         overhead_bytes: What the line adds to each frame.
         limit_packets: Room of its queue; 0: unknown, or none.
         words: What it is, for the drawing.
+        down_ns: Times in which it is down: beginning and end.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Pipe:
     overhead_bytes: int = 0
     limit_packets: int = 0
     words: str = ""
+    down_ns: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +152,11 @@ def _given(
     ]
 
 
-def pipe_of(name: str, spec: Mapping[str, Any]) -> Pipe:
+def pipe_of(name: str, spec: ScenarioPipe, end_ns: int) -> Pipe:
     """A direction of a link of a scenario."""
     from dumbbell.summary.pipe_words import pipe_words
 
-    shaper = spec["shaper"]
+    shaper: Any = spec["shaper"]
     rate = 0.0
     if isinstance(shaper, Mapping):
         (settings,) = shaper.values()
@@ -160,4 +164,5 @@ def pipe_of(name: str, spec: Mapping[str, Any]) -> Pipe:
     (limits,) = list(spec["queue"].values())[:1]
     limit = limits.get("limit_packets") if isinstance(limits, Mapping) else None
     overhead = int(spec.get("framing", {}).get("overhead_bytes", 0))
-    return Pipe(name, rate, overhead, int(limit or 0), ", ".join(pipe_words(spec)[:2]))
+    words = ", ".join(pipe_words(spec)[:2])
+    return Pipe(name, rate, overhead, int(limit or 0), words, tuple(outages(spec, end_ns)))

@@ -171,12 +171,13 @@ def _too_many(title: str, hops: int) -> str:
 
 
 def _network(scenario: Scenario) -> tuple[list[Link], dict[str, str]]:
+    end_ns = scenario["duration_ns"]
     links = [
         Link(
             one["a"],
             one["b"],
-            pipe_of(f"{one['name']}/forward", one["forward"]),
-            pipe_of(f"{one['name']}/backward", one["backward"]),
+            pipe_of(f"{one['name']}/forward", one["forward"], end_ns),
+            pipe_of(f"{one['name']}/backward", one["backward"], end_ns),
         )
         for one in scenario["links"]
     ]

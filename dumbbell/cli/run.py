@@ -140,7 +140,7 @@ _MOST_SENTENCES = 2
 def _show(results: Results, store: Path, json_file: Path | None) -> None:
     """Prints tables, windows of a run, and what stands out."""
     from dumbbell.show.picture import picture
-    from dumbbell.summary import changes, load, overview, pages, programs
+    from dumbbell.summary import changes, load, outages, overview, pages, programs
     from dumbbell.summary.cells import cells
     from dumbbell.summary.findings import gravest
     from dumbbell.summary.sentences import sentences
@@ -152,6 +152,9 @@ def _show(results: Results, store: Path, json_file: Path | None) -> None:
     of_changes = changes.table(every, width)
     if of_changes is not None:
         console.out.print(of_changes)
+    of_outages = outages.table(results, width)
+    if of_outages is not None:
+        console.out.print(of_outages)
     of_programs = programs.table(results, width)
     if of_programs is not None:
         console.out.print(of_programs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.codes import Code
@@ -25,7 +25,7 @@ Sides = tuple[PipeSpec, PipeSpec]
 #: Least limit of a queue in front of slots.
 LEAST_PACKETS = 300
 #: Fields of a link that an access link sets by its own parameters.
-_RATES = ("rate", "rates", "shaper", "changes")
+_RATES = ("rate", "rates", "shaper")
 _NO_LOSS = LossSpec.made({"none": {}})
 
 
@@ -71,13 +71,15 @@ def sides(spec: LinkSpec, ends: tuple[str, str], duration_ns: int, at: Loc) -> S
             message, (*at, "access", "subscriber"), near or subscriber, ends, code=Code.ACCESS
         )
     names = ("up", "down") if subscriber == ends[0] else ("down", "up")
-    forward, backward = (
-        _pipe(
-            access, name, duration_ns, spec.pipe() | (side.pipe() if side is not None else {}), at
-        )
-        for name, side in zip(names, (spec.forward, spec.backward), strict=True)
-    )
-    return forward, backward
+    written = (spec.forward, "forward"), (spec.backward, "backward")
+    made = []
+    for name, (side, field) in zip(names, written, strict=True):
+        own = spec.pipe() | (side.pipe() if side is not None else {})
+        if "changes" in own:
+            here = (*at, field) if side is not None and "changes" in side.given() else at
+            _refuse_changes(access, own["changes"], here)
+        made.append(_pipe(access, name, duration_ns, own, at))
+    return made[0], made[1]
 
 
 def _pipe(
@@ -109,6 +111,21 @@ def _pipe(
         if found:
             fields["changes"] = found
     return PipeSpec.made(fields)
+
+
+def _refuse_changes(access: AccessSpec, changes: Iterable[ChangeSpec], at: Loc) -> None:
+    """Refuses changes of values that the access link sets itself."""
+    epochs = access.model.epochs
+    taken = {"rate"}
+    if epochs is not None:
+        taken |= {"delay"} if epochs.delay_ns else set()
+        taken |= {"loss"} if epochs.loss else set()
+    for number, change in enumerate(changes):
+        for name in change.given():
+            if name in taken:
+                message = f"an access link of type {access.type} has its own {name}"
+                here = (*at, "changes", number, name)
+                raise BuildError(message, here, name, code=Code.ACCESS)
 
 
 def _refuse_shaping(access: AccessSpec, queue: _Queue | None, at: Loc) -> None:

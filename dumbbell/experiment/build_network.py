@@ -288,12 +288,22 @@ class NetworkBuilder:
 
 
 def _under(pipes: Sides, over: LinkSpec) -> Sides:
-    """Both pipes, overridden by the fields of a link."""
-    forward, backward = pipes
-    return (
-        forward.override(over).override(over.forward),
-        backward.override(over).override(over.backward),
-    )
+    """Both pipes, overridden by the fields of a link. Changes of an access link stay."""
+    made = [
+        pipe.override(over).override(side)
+        for pipe, side in zip(pipes, (over.forward, over.backward), strict=True)
+    ]
+    if over.access is not None:
+        made = [_beside(one, pipe) for one, pipe in zip(made, pipes, strict=True)]
+    return made[0], made[1]
+
+
+def _beside(pipe: PipeSpec, access: PipeSpec) -> PipeSpec:
+    """Pipe with the changes of its access link among its own."""
+    if not access.changes or pipe.changes == access.changes:
+        return pipe
+    both = sorted([*access.changes, *(pipe.changes or ())], key=lambda change: change.at)
+    return PipeSpec.made({**pipe.pipe(), "changes": both})
 
 
 def _plural(kind: str) -> str:

@@ -187,12 +187,13 @@ class AckAggregationSpec(Strict):
 
 
 class ChangeSpec(Strict):
-    """Change of a pipe at a time: new rate, delay or loss."""
+    """Change of a pipe at a time: new rate, delay, loss or state."""
 
     at: Time
     rate: Rate | None = None
     delay: Time | None = None
     loss: Loss | None = None
+    state: Annotated[str, choice("up", "down", what="state of a link")] | None = None
 
 
 class PipeSpec(Strict):

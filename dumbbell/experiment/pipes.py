@@ -176,13 +176,14 @@ def framing(spec: PipeSpec) -> dict[str, Any]:
 
 def changes(spec: PipeSpec, rates: RateTrace | None) -> list[dict[str, Any]]:
     """Changes of a pipe by time, those of rates over time among them."""
-    made = [
+    made: list[dict[str, Any]] = [
         {
             "at_ns": change.at,
             "rate_bps": change.rate,
             "delay_ns": change.delay,
             "loss": None if change.loss is None else loss(change.loss),
         }
+        | ({} if change.state is None else {"state": change.state})
         for change in spec.changes or ()
     ]
     if rates is None:

@@ -13,11 +13,14 @@ from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
 from dumbbell.explain.queue_state import QueueState, queue_state
 from dumbbell.explain.words import moment, rate, share, size, span
+from dumbbell.limits.outages import outages
 
 #: Time before a drop in which arrivals and new flows count, in RTTs and at least.
 _RECENT_RTTS, _RECENT_NS = 10, 500_000_000
 #: Flows named with their packets in a queue.
 _FLOWS = 3
+#: After every run.
+_NEVER_NS = 2**63 - 1
 #: Flows named that began before.
 _NEW = 2
 
@@ -33,6 +36,7 @@ def drop_causes(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
         "policed": _policed,
         "corrupted": _corrupted,
         "queue": _overflow,
+        "link_down": _link_down,
     }.get(first.dropped, _other)
     return made(seen, drops)
 
@@ -265,6 +269,25 @@ def _row_of_drops(seen: Observed, pipe: str, at_ns: int) -> int:
     while high + 1 < len(lost) and lost[high + 1]:
         high += 1
     return high - low + 1
+
+
+def _link_down(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
+    """Which outage: of a link that is down, or that goes down with the packet inside."""
+    first = drops[0]
+    pipe, at = first.dropped_at, first.dropped_ns
+    found = outages(seen.pipes[pipe], _NEVER_NS) if pipe in seen.pipes else []
+    down, up = next((one for one in found if one[0] <= at <= one[1]), (at, _NEVER_NS))
+    ends = up < _NEVER_NS
+    inside = at == down and any(one.pipe == pipe and one.offered_ns < at for one in first.path)
+    what = "went down with the packet inside" if inside else "was down"
+    sentence = (
+        f"{pipe} {what}: an outage from {moment(down)}"
+        f"{f' to {moment(up)}' if ends else ' on'}, in which no packet passes."
+    )
+    numbers: dict[str, int | float | str] = {"down_ns": down}
+    if ends:
+        numbers["up_ns"] = up
+    return [Link(Step.CAUSE, What.OUTAGE, at, sentence, first, pipe, "", numbers)]
 
 
 def _scripted(seen: Observed, drops: Sequence[Packet]) -> list[Link]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dumbbell._core import Network
+from dumbbell.limits.outages import Stretch, outages, union
 from dumbbell.limits.pipes import OPPORTUNITY_BYTES, least_time_s, own_rate_of, rate_of
 from dumbbell.scenario import Arrivals, Flow, Pipe, Scenario, Subflow, read_scenario, shaper_of
 
@@ -64,6 +65,16 @@ def flow_limits(scenario: str | Scenario, flow: str) -> FlowLimits:
         paths=len(out),
         buffer_packets=sum(map(_room, narrowest.values())),
     )
+
+
+def path_outages(spec: Scenario, flow: str) -> list[Stretch]:
+    """Times in which a link of one of a flow's paths is down, there or back, in order.
+
+    Raises `KeyError` for an unknown flow and `ValueError` if no path joins its ends.
+    """
+    out, back = _paths(spec, flow)
+    pipes = {id(pipe): pipe for path in (*out, *back) for pipe in path}.values()
+    return union(one for pipe in pipes for one in outages(pipe, spec["duration_ns"]))
 
 
 #: With more paths, only what all of them pass can be said to limit a flow.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
+from dumbbell.limits.outages import outages, within
 from dumbbell.scenario import Pipe, Scenario, shaper_of
 
 #: Bytes that may leave at one delivery opportunity of a packet-delivery trace (mahimahi).
@@ -54,7 +55,19 @@ def rate_steps(pipe: Pipe) -> list[tuple[int, float]]:
 
 
 def capacity_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
-    """Bits that its shaper lets through between two times; infinite without one."""
+    """Bits that its shaper lets through while the link is up, between two times.
+
+    Infinite without a shaper.
+    """
+    bits = _shaped_bits(pipe, begin_ns, end_ns)
+    if bits == float("inf"):
+        return bits
+    down = within(outages(pipe, end_ns), begin_ns, end_ns)
+    return max(0.0, bits - sum(_shaped_bits(pipe, *one) for one in down))
+
+
+def _shaped_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
+    """Bits that its shaper lets through, whether the link is up or not."""
     if deliveries := _deliveries_ms(pipe):
         count = _opportunities(deliveries, end_ns) - _opportunities(deliveries, begin_ns)
         return 8.0 * OPPORTUNITY_BYTES * count
@@ -120,7 +133,9 @@ def surplus_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
     under_way = _most_bps(pipe) * shrinks_ns / _NS if shrinks_ns else 0.0
     if slots and (slots["packets"] or slots["bytes"]):  # A queue of what the wire has sent.
         under_way += _queue_bits(pipe, longest_frame_bytes)
-    return 8.0 * longest_frame_bytes + burst_bits(pipe) + under_way
+    # A link that comes up has full buckets.
+    ups = sum(one.get("state") == "up" for one in pipe["changes"])
+    return 8.0 * longest_frame_bytes + burst_bits(pipe) * (1 + ups) + under_way
 
 
 def _most_bps(pipe: Pipe) -> float:

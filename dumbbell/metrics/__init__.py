@@ -21,6 +21,7 @@ from dumbbell.metrics import (
     load,
     loss,
     multipath,
+    outage,
     pages,
     recovery,
     reordering,
@@ -67,6 +68,7 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Load": load.METRICS,
     "Latency under load": latency.METRICS,
     "Several paths": multipath.METRICS,
+    "Outages": outage.METRICS,
     "Warm-up": warm_up.METRICS,
 }
 

@@ -216,10 +216,11 @@ UTILISATION = Metric(
     label="Utilisation of a pipe",
     unit="share",
     formula="bits of frames that left the pipe / bits that its shaper could let through (its rate "
-    "over time, changes included; a trace's opportunities). Both count from the first to the last "
-    "sample of the queue in the time of load. NaN without samples of queues, without a shaper, if "
-    "frames are shorter on the wire than their length, and if packets under way at the beginning "
-    "(a frame, a burst, packets in a delay that shrinks) may be more than 5 % of the window's bits",
+    "over time, changes included, while the link is up; a trace's opportunities). Both count from "
+    "the first to the last sample of the queue in the time of load. NaN without samples of queues, "
+    "without a shaper, if frames are shorter on the wire than their length, and if packets under "
+    "way at the beginning (a frame, a burst, packets in a delay that shrinks) may be more than 5 % "
+    "of the window's bits",
     place="each direction of each link",
     window=WORDS,
     source="RFC 5136 §2.3.4 (IP-layer link utilization), with frames",

@@ -7,7 +7,7 @@ import polars as pl
 from dumbbell.metrics.definition import Metric, Tables, keys, known, per_flow, ratio
 
 #: Reasons for which a pipe drops a packet, as in the names of its columns.
-REASONS = ("overflow", "random", "scripted", "policed", "corrupted", "aqm")
+REASONS = ("overflow", "random", "scripted", "policed", "corrupted", "aqm", "link_down")
 
 
 def losses(tables: Tables) -> pl.DataFrame:
@@ -51,7 +51,8 @@ PIPE_LOSS = Metric(
     unit="share",
     formula="Σ over reasons of dropped packets / packets offered to the pipe; "
     "`dumbbell.metrics.losses` gives it by reason (overflow, random, scripted, policed, "
-    "corrupted, aqm). Where an engine does not tell these apart: offered − left − remaining",
+    "corrupted, aqm, link_down). Where an engine does not tell these apart: offered − left − "
+    "remaining",
     place="each direction of each link",
     window="the whole run",
     source="RFC 7680 (one-way loss), taken per pipe",

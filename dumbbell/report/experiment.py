@@ -22,7 +22,7 @@ from dumbbell.report.parts import closing, navigation, topologies, warning
 from dumbbell.report.programs import programs_part
 from dumbbell.report.setup import setup
 from dumbbell.scenario import read_scenario
-from dumbbell.summary import changes, overview, per_cell
+from dumbbell.summary import changes, outages, overview, per_cell
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary.cells import CellLine, cells
@@ -123,6 +123,7 @@ def experiment_page(
         tag("h2", "Results", id="results", class_="first"),
         _told(results, every),
         *_changes(results, every),
+        *_outages(results),
         *_each_cell(results, every),
         *_overview(results, every, folded=bool(parts.get("tables"))),
     ]
@@ -195,6 +196,16 @@ def _changes(results: Tables, every: list[CellLine]) -> list[Markup]:
     left = len(factors) + sum(name in changes.WORDS for name in head)
     shown = table([*factors, *head], rows, left=left)
     return [shown, tag("p", changes.CAPTION, class_="caption")]
+
+
+def _outages(results: Tables) -> list[Markup]:
+    """Outages, stalls and recoveries of each flow."""
+    rows = outages.rows(results)
+    if not rows:
+        return []
+    factors = list(results.experiment.factors)
+    shown = table([*factors, *outages.HEAD], rows, left=len(factors) + 1)
+    return [shown, tag("p", outages.CAPTION, class_="caption")]
 
 
 def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[Markup]:

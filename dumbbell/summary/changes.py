@@ -55,7 +55,7 @@ def _of_cell(cell: CellLine) -> list[list[str]]:
         _row(phase, name, pipes[name])
         for phase in cell.phases
         for name in changing
-        if name in phase.used or name in phase.delay_p50_ms
+        if name in phase.used or name in phase.delay_p50_ms or pipes[name].change_at(phase.begin_s)
     ]
 
 

@@ -23,6 +23,7 @@ MOST = 4
 DROPS = {
     "overflow": "overflow", "random": "random loss", "scripted": "scripted loss",
     "policed": "policer", "corrupted": "corruption", "aqm": "AQM",
+    "link_down": "link down",
 }  # fmt: skip
 #: Field of a line → its metric.
 _FIELDS = {

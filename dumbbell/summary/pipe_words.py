@@ -55,4 +55,5 @@ def change_words(change: Mapping[str, Any]) -> str:
     new += [f"delay {change['delay_ns'] / 1e6:g} ms"] if change["delay_ns"] is not None else []
     if change["loss"] is not None:
         new.append("no loss" if change["loss"] == "none" else loss_words(change["loss"]))
+    new += [change["state"]] if change.get("state") else []
     return " and ".join(new)

@@ -120,7 +120,7 @@ def test_starlink_changes_every_15_s_of_the_minute() -> None:
         ("access: {type: lte, dwon: 1 Mbit/s}", r"e.yaml:6: .*unknown field.*did you mean down"),
         ("access: {type: lte, subscriber: me}", r"e.yaml:6: .*subscriber is at neither end"),
         ("access: lte, rate: 9 Mbit/s", r"e.yaml:6: .*has its own rate; write access"),
-        ("access: lte, backward: {changes: []}", r"e.yaml:6: .*has its own changes"),
+        ("access: lte, changes: [{at: 1 s, rate: 1 Mbit/s}]", r"e.yaml:6: .*lte has its own rate"),
         ("access: {down: 1 Mbit/s}", r"e.yaml:6: .*type"),
         ("slots: {min: 5 ms, max: 1 ms}", r"e.yaml:6: .*slots.min: longer than max"),
         ("slots: {max: 1 ms, pause: 1 s}", r"e.yaml:6: .*slots.pause: pause_every is needed"),

@@ -334,6 +334,10 @@ def changes(draw: Draw, *, rate: bool) -> list[dict[str, Any]]:
         if len(change) == 1 or draw.chance(0.3):
             change["delay"] = draw.time(0, 20_000)
         found.append(change)
+    own = Draw(at_ms)  # As for slots.
+    if own.chance(0.3):
+        for change, state in zip(found, ("down", "up", "down", "up"), strict=False):
+            change["state"] = state
     return found
 
 

@@ -443,13 +443,21 @@ fn rewrite(node: &Node<'_>) -> Result<Value> {
 }
 
 fn change(node: &Node<'_>) -> Result<Value> {
-    let fields = node.only(&["at", "rate", "delay", "loss"])?;
-    Ok(json!({
+    let fields = node.only(&["at", "rate", "delay", "loss", "state"])?;
+    let mut made = json!({
         "at_ns": time(&fields.need("at")?)?,
         "rate_bps": fields.read("rate", rate)?,
         "delay_ns": fields.read("delay", time)?,
         "loss": fields.read("loss", loss)?,
-    }))
+    });
+    let state = fields.read("state", |node| match node.text() {
+        Some(name @ ("up" | "down")) => Ok(Value::from(name)),
+        _ => node.fail("neither up nor down"),
+    })?;
+    if let Some(state) = state {
+        made["state"] = state;
+    }
+    Ok(made)
 }
 
 fn framing(node: &Node<'_>) -> Result<Value> {

@@ -115,7 +115,7 @@ const PARTS: &[Part] = &[
 pub(crate) fn needs(scenario: &Scenario, plan: &Plan) -> BTreeSet<String> {
     let mut found = BTreeSet::from(["veth".to_owned()]);
     let lines = plan.namespaces.iter().flat_map(|one| one.tc.iter().chain(&one.up));
-    let changes = plan.changes.iter().map(|change| &change.line);
+    let changes = plan.changes.iter().flat_map(|change| &change.lines);
     for word in lines.chain(changes).flat_map(|line| line.split_whitespace()) {
         if word == "bands" {
             found.insert(PRIO.to_owned());

@@ -20,6 +20,7 @@ mod frame;
 mod host;
 mod info;
 mod netlink;
+mod pipe_counters;
 mod plan;
 mod pm;
 mod programs;

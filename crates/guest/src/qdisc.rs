@@ -3,7 +3,7 @@
 
 use crate::discipline::{fifo, shaped_framing, Builder, Line};
 use crate::tc::{micros, refuse, ENDLESS_PACKETS};
-use dumbbell_model::scenario::{Change, Loss, Pipe, Shaper};
+use dumbbell_model::scenario::{Change, LinkState, Loss, Pipe, Shaper};
 use dumbbell_model::{Framing, Queue, ScenarioError, Span};
 use std::collections::BTreeMap;
 
@@ -14,6 +14,45 @@ const UNUSED_BYTES: u64 = 1 << 20;
 const IN_ORDER: &str = "rate 100000000000000bit";
 /// Burst of a bucket that models a wire: one frame at a time.
 const FULL_FRAME_BYTES: u64 = 1514;
+
+/// Discipline of a link that is down: it drops every packet, and counts.
+const DOWN: &str = "root handle 7fff: netem limit 1 loss random 100%";
+/// Major number of its handle.
+pub(crate) const DOWN_HANDLE: u32 = 0x7fff;
+
+/// A step of `tc` at a device during the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Arguments of `tc qdisc change` after the device.
+    Change(String),
+    /// The link goes down. Its disciplines are removed, with their packets: as an interface that loses
+    /// its carrier frees them (`dev_deactivate`), which a veth pair has in both directions only.
+    Down,
+    /// The link comes up: its disciplines as at the beginning, with the values of now.
+    Up(Vec<Line>),
+}
+
+impl Step {
+    /// Lines of `tc -batch`.
+    pub(crate) fn lines(&self, device: &str) -> Vec<String> {
+        match self {
+            Self::Change(line) => vec![format!("qdisc change dev {device} {line}")],
+            Self::Down => vec![format!("qdisc replace dev {device} {DOWN}")],
+            Self::Up(lines) => std::iter::once(format!("qdisc del dev {device} root"))
+                .chain(lines.iter().map(|line| line.add(device)))
+                .collect(),
+        }
+    }
+
+    /// State of the link from now on; `None`: it stays.
+    pub(crate) fn state(&self) -> Option<LinkState> {
+        match self {
+            Self::Change(_) => None,
+            Self::Down => Some(LinkState::Down),
+            Self::Up(_) => Some(LinkState::Up),
+        }
+    }
+}
 
 /// Commands of a pipe, without the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,8 +67,8 @@ pub(crate) struct Qdiscs {
     pub(crate) scripted: BTreeMap<String, Vec<u64>>,
     /// True if headers are rewritten.
     pub(crate) rewrites: bool,
-    /// Lines of `tc qdisc change` by time.
-    pub(crate) changes: Vec<(Span, String)>,
+    /// Changes by time.
+    pub(crate) changes: Vec<(Span, Step)>,
 }
 
 impl Qdiscs {
@@ -42,7 +81,12 @@ impl Qdiscs {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.police.is_none() && self.scripted.is_empty() && !self.rewrites
+        let fails = self.changes.iter().any(|(_, step)| step.state().is_some());
+        self.lines.is_empty()
+            && self.police.is_none()
+            && self.scripted.is_empty()
+            && !self.rewrites
+            && !fails
     }
 }
 
@@ -146,10 +190,8 @@ pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdisc
     if pipe.reordering.is_some() {
         return refuse(at("reordering"), "holding packets back by a fixed time");
     }
-    let (lost, scripted) = losses(&pipe.loss, &at("loss"))?;
-    let mut stages = Stages::new(pipe, frame_bytes, field);
-    stages.hold(lost)?;
-    stages.delay()?;
+    let (_, scripted) = losses(&pipe.loss, &at("loss"))?;
+    let stages = Stages::of(pipe, frame_bytes, field)?;
     let (lines, chain) = stages.commands()?;
     let police = pipe.policer.map(|policer| {
         format!(
@@ -158,7 +200,7 @@ pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdisc
             policer.burst_bytes
         )
     });
-    let changes = stages.changes()?;
+    let changes = stages.changes(frame_bytes)?;
     let rewrites = !pipe.rewrites.is_empty();
     Ok(Qdiscs { lines, chain, police, scripted, rewrites, changes })
 }
@@ -224,6 +266,15 @@ impl<'a> Stages<'a> {
             _ => FULL_FRAME_BYTES.max(frame_bytes), // Of a wire.
         };
         Self { pipe, field, burst_bytes, lines: Vec::new(), wire, held: None, tree: None }
+    }
+
+    /// All stages of a pipe.
+    fn of(pipe: &'a Pipe, frame_bytes: u64, field: &'a str) -> Result<Self, ScenarioError> {
+        let (lost, _) = losses(&pipe.loss, &format!("{field}.loss"))?;
+        let mut stages = Self::new(pipe, frame_bytes, field);
+        stages.hold(lost)?;
+        stages.delay()?;
+        Ok(stages)
     }
 
     fn at(&self, name: &str) -> String {
@@ -370,44 +421,58 @@ impl<'a> Stages<'a> {
         Ok((lines, chain))
     }
 
-    /// Timed changes as `tc qdisc change` lines; every line carries all options of its stage.
-    fn changes(mut self) -> Result<Vec<(Span, String)>, ScenarioError> {
-        let mut lines = Vec::new();
+    /// Timed changes. Every line of `tc qdisc change` carries all options of its stage.
+    fn changes(mut self, frame_bytes: u64) -> Result<Vec<(Span, Step)>, ScenarioError> {
+        let (mut steps, mut now, mut down) = (Vec::new(), self.pipe.clone(), false);
         for (i, change) in self.pipe.changes.iter().enumerate() {
             let field = format!("{}.changes[{i}]", self.field);
-            if let Some(rate_bps) = change.rate_bps {
-                lines.extend(self.new_rate(change.at, rate_bps.as_bps(), &field)?);
+            note(&mut now, change);
+            let lines = self.change(change, &field)?;
+            // What is not there cannot be changed: the link comes up with the values of then.
+            if !down && change.state.is_none() {
+                steps.extend(lines.into_iter().map(|line| (change.at, Step::Change(line))));
             }
-            if change.delay.is_some() || change.loss.is_some() {
-                let depth = if self.held.is_some() { self.lines.len() - 1 } else { 0 };
-                let stage = self.held.as_mut().unwrap_or(&mut self.wire);
-                stage.delay = change.delay.unwrap_or(stage.delay);
-                if let Some(new) = &change.loss {
-                    let line = loss(new, &format!("{field}.loss"))?;
-                    // Only an explicit loss of 0 removes an earlier loss.
-                    stage.loss = if line.is_empty() { "loss random 0%".to_owned() } else { line };
-                }
-                lines.push((change.at, format!("{} {}", place(depth), stage.line())));
+            let Some(state) = change.state else { continue };
+            down = state == LinkState::Down;
+            let step = match state {
+                LinkState::Down => Step::Down,
+                LinkState::Up => Step::Up(Stages::of(&now, frame_bytes, self.field)?.commands()?.0),
+            };
+            steps.push((change.at, step));
+        }
+        Ok(steps)
+    }
+
+    /// Lines of one change of values.
+    fn change(&mut self, change: &Change, field: &str) -> Result<Vec<String>, ScenarioError> {
+        let mut lines = Vec::new();
+        if let Some(rate_bps) = change.rate_bps {
+            lines.extend(self.new_rate(rate_bps.as_bps(), field)?);
+        }
+        if change.delay.is_some() || change.loss.is_some() {
+            let depth = if self.held.is_some() { self.lines.len() - 1 } else { 0 };
+            let stage = self.held.as_mut().unwrap_or(&mut self.wire);
+            stage.delay = change.delay.unwrap_or(stage.delay);
+            if let Some(new) = &change.loss {
+                let line = loss(new, &format!("{field}.loss"))?;
+                // Only an explicit loss of 0 removes an earlier loss.
+                stage.loss = if line.is_empty() { "loss random 0%".to_owned() } else { line };
             }
+            lines.push(format!("{} {}", place(depth), stage.line()));
         }
         Ok(lines)
     }
 
     /// Adds the lines of a change of rate.
-    fn new_rate(
-        &self,
-        at: Span,
-        bps: u64,
-        field: &str,
-    ) -> Result<Vec<(Span, String)>, ScenarioError> {
+    fn new_rate(&self, bps: u64, field: &str) -> Result<Vec<String>, ScenarioError> {
         let depth = self.lines.iter().position(|line| line.starts_with("tbf"));
         match (&self.pipe.shaper, depth) {
             (Shaper::Tbf { .. } | Shaper::Serial { .. }, Some(depth)) => {
                 let line = shaper(self.pipe, bps, self.burst_bytes, self.field)?;
-                let mut lines = vec![(at, format!("{} {line}", place(depth)))];
+                let mut lines = vec![format!("{} {line}", place(depth))];
                 // tbf resets the limit of a fifo child.
                 if let Some(child) = self.lines.get(depth + 1).filter(|s| s.contains("fifo")) {
-                    lines.push((at, format!("{} {child}", place(depth + 1))));
+                    lines.push(format!("{} {child}", place(depth + 1)));
                 }
                 Ok(lines)
             }
@@ -416,6 +481,24 @@ impl<'a> Stages<'a> {
             }
             _ => refuse(format!("{field}.rate_bps"), "a new rate where there is no shaper"),
         }
+    }
+}
+
+/// Sets the values of a change in the description of a pipe.
+fn note(pipe: &mut Pipe, change: &Change) {
+    if let Some(loss) = &change.loss {
+        pipe.loss.clone_from(loss);
+    }
+    if let Some(new) = change.delay {
+        match &mut pipe.queue {
+            Queue::Netem { delay, .. } => *delay = new,
+            _ => pipe.delay = new,
+        }
+    }
+    if let (Some(new), Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. }) =
+        (change.rate_bps, &mut pipe.shaper)
+    {
+        *rate_bps = new;
     }
 }
 
@@ -552,6 +635,7 @@ mod tests {
             rate_bps: None,
             delay: Some(Span::from_ms(20)),
             loss: Some(Loss::None),
+            state: None,
         };
         let pipe = Pipe {
             delay: Span::from_ms(10),
@@ -562,9 +646,37 @@ mod tests {
         };
         let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
         let line = "root handle 1: netem limit 1000000 delay 20000us loss random 0%";
-        assert_eq!(found.changes, [(Span::from_s(5), line.to_owned())]);
+        assert_eq!(found.changes, [(Span::from_s(5), Step::Change(line.to_owned()))]);
         let police = "matchall action police rate 8000bit burst 3000b conform-exceed drop";
         assert_eq!(found.police.as_deref(), Some(police));
+    }
+
+    #[test]
+    fn a_link_comes_up_with_the_values_of_then() {
+        let state = |s, state| Change {
+            at: Span::from_s(s),
+            rate_bps: None,
+            delay: None,
+            loss: None,
+            state: Some(state),
+        };
+        let slower =
+            Change { delay: Some(Span::from_ms(20)), state: None, ..state(2, LinkState::Up) };
+        let pipe = Pipe {
+            delay: Span::from_ms(10),
+            changes: vec![state(1, LinkState::Down), slower, state(3, LinkState::Up)],
+            ..bare()
+        };
+        let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
+        let steps: Vec<_> = found.changes.iter().flat_map(|(_, step)| step.lines("d")).collect();
+        let expected = [
+            "qdisc replace dev d root handle 7fff: netem limit 1 loss random 100%",
+            "qdisc del dev d root",
+            "qdisc add dev d root handle 1: netem limit 1000000 delay 20000us",
+        ];
+        assert_eq!(steps, expected);
+        let pipe = Pipe { delay: Span::ZERO, ..pipe };
+        assert!(qdiscs(&pipe, 1514, "p").is_ok_and(|found| !found.is_empty()));
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Namespaces {
     /// Runs lines of `tc` in a namespace.
     pub(crate) fn tc(&self, namespace: usize, lines: &[String]) -> Result<()> {
         self.enter(namespace)?;
-        let done = batch("tc", lines);
+        let done = add_qdiscs(lines);
         self.leave()?;
         done
     }

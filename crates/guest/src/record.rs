@@ -4,15 +4,15 @@ use crate::application::{Application, Probe};
 use crate::discipline::xstats;
 use crate::flow_rows::{FlowReport, FlowSampler};
 use crate::netlink::{Interface, Qdisc};
+use crate::pipe_counters::{Kept, PipeCounters};
 use crate::plan::Plan;
 use crate::watch::Watch;
 use dumbbell_capture::Taps;
-use dumbbell_model::scenario::{self, Loss, Scenario, Shaper};
+use dumbbell_model::scenario::{self, LinkState, Scenario};
 use dumbbell_model::tables::{
     ConnectionRow, DropRow, FlowRow, HopRow, Int, PipeRow, ProbeRow, QueueRow, SampleRow, Table,
     TransferRow,
 };
-use dumbbell_model::Queue;
 use std::collections::BTreeMap;
 use std::io::Result;
 
@@ -28,6 +28,8 @@ pub(crate) struct Recorder<'a> {
     plan: &'a Plan,
     sampler: FlowSampler<'a>,
     queues: Vec<QueueRow>,
+    /// Counters of each pipe over outages.
+    kept: Vec<Kept>,
 }
 
 /// Rows of all tables except those of taps.
@@ -96,16 +98,38 @@ fn counters(watch: &Watch, with_interfaces: bool) -> Result<Counters> {
     Ok(found)
 }
 
-/// Disciplines of an interface from the outermost to the pipe's queue.
-fn chain(found: &Counters, key: (usize, i32), count: usize) -> Option<&[Qdisc]> {
-    let all = found.qdiscs.get(&key)?;
-    all.get(..count.min(all.len())).filter(|stages| !stages.is_empty())
+/// Disciplines of an interface, outermost first.
+fn all(found: &Counters, key: (usize, i32)) -> &[Qdisc] {
+    found.qdiscs.get(&key).map_or(&[], Vec::as_slice)
 }
 
 impl<'a> Recorder<'a> {
     pub(crate) fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
         let sampler = FlowSampler::new(scenario, |node| plan.fq_hosts.contains(&node));
-        Self { scenario, plan, sampler, queues: Vec::new() }
+        let kept = plan.queues.iter().map(|_| Kept::default()).collect();
+        Self { scenario, plan, sampler, queues: Vec::new(), kept }
+    }
+
+    /// Keeps the counters of a pipe whose disciplines are about to be removed.
+    pub(crate) fn keep(&mut self, pipe: usize, state: LinkState, watch: &Watch) -> Result<()> {
+        let (found, spec) = (counters(watch, false)?, self.pipe(pipe));
+        let (all, stages) = self.stages(pipe, &found, watch);
+        self.kept[pipe].change(state, spec, all, stages);
+        Ok(())
+    }
+
+    /// Disciplines of a pipe's interface, and those from the outermost to its queue; none while its link is
+    /// down.
+    fn stages<'b>(
+        &self,
+        pipe: usize,
+        found: &'b Counters,
+        watch: &Watch,
+    ) -> (&'b [Qdisc], &'b [Qdisc]) {
+        let location = &self.plan.queues[pipe];
+        let all = all(found, (location.namespace, watch.interfaces[pipe]));
+        let count = if self.kept[pipe].down { 0 } else { location.chain };
+        (all, &all[..count.min(all.len())])
     }
 
     /// Takes a sample of every flow and queue.
@@ -121,12 +145,16 @@ impl<'a> Recorder<'a> {
         if self.scenario.sampling.queues {
             let found = counters(watch, false)?;
             for (pipe, location) in self.plan.queues.iter().enumerate() {
-                let key = (location.namespace, watch.interfaces[pipe]);
-                if let Some(stages) = chain(&found, key, location.chain) {
-                    let scripted = watch.scripted_drops(self.plan, pipe)?;
-                    let spec = self.pipe(pipe);
-                    self.queues.push(queue_row(now, self.pipe_name(pipe), spec, scripted, stages));
+                if location.chain == 0 {
+                    continue;
                 }
+                let scripted = watch.scripted_drops(self.plan, pipe)?;
+                let (all, stages) = self.stages(pipe, &found, watch);
+                let counted = self.kept[pipe].with(self.pipe(pipe), all, stages);
+                let row = queue_row(now, self.pipe(pipe), stages, &counted);
+                let dropped = dropped(self.pipe(pipe), scripted, &counted);
+                let pipe = self.pipe_name(pipe);
+                self.queues.push(QueueRow { pipe, dropped_packets: dropped, ..row });
             }
         }
         Ok(())
@@ -203,39 +231,37 @@ impl<'a> Recorder<'a> {
 
     /// Reads all drops of a pipe.
     fn dropped(&self, pipe: usize, found: &Counters, watch: &Watch) -> Result<Int> {
-        let location = &self.plan.queues[pipe];
-        let key = (location.namespace, watch.interfaces[pipe]);
-        let stages = chain(found, key, location.chain).unwrap_or(&[]);
-        let scripted = watch.scripted_drops(self.plan, pipe)?;
-        Ok(dropped(self.pipe(pipe), scripted, stages))
+        let (all, stages) = self.stages(pipe, found, watch);
+        let counted = self.kept[pipe].with(self.pipe(pipe), all, stages);
+        Ok(dropped(self.pipe(pipe), watch.scripted_drops(self.plan, pipe)?, &counted))
     }
 
     fn pipe_row(&self, pipe: usize, found: &Counters, watch: &Watch) -> Result<PipeRow> {
         let location = &self.plan.queues[pipe];
         let key = (location.namespace, watch.interfaces[pipe]);
         let spec = self.pipe(pipe);
-        let stages = chain(found, key, location.chain).unwrap_or(&[]);
+        let (all, stages) = self.stages(pipe, found, watch);
         let scripted = watch.scripted_drops(self.plan, pipe)?;
-        let causes = Causes::of(spec, stages);
+        let counted = self.kept[pipe].with(spec, all, stages);
         let none_if = |never: bool| Int::from(never.then_some(0_u64));
         let mut row = PipeRow {
             pipe: self.pipe_name(pipe),
-            dropped_overflow_packets: causes.overflow,
-            dropped_random_packets: causes.random,
+            dropped_overflow_packets: counted.overflow,
+            dropped_random_packets: counted.random,
             dropped_scripted_packets: scripted.into(),
             dropped_policed_packets: none_if(spec.policer.is_none()),
             dropped_corrupted_packets: none_if(spec.corruption == 0.0),
-            dropped_aqm_packets: causes.aqm,
-            marked_packets: causes.marked,
+            dropped_aqm_packets: counted.aqm,
+            dropped_link_down_packets: counted.link_down.into(),
+            marked_packets: counted.marked,
             rate_bps: spec.rate().map(|rate| rate.as_bps()).into(),
             ..PipeRow::default()
         };
-        let dropped = dropped(spec, scripted, stages);
-        if let Some(outer) = stages.first() {
-            let remaining = u64::from(outer.queued_packets);
-            row.left_packets = outer.sent_packets.into();
-            row.left_bytes = outer.sent_bytes.into();
-            row.remaining_packets = remaining.into();
+        let dropped = dropped(spec, scripted, &counted);
+        if location.chain > 0 {
+            row.left_packets = counted.sent_packets.into();
+            row.left_bytes = counted.sent_bytes.into();
+            row.remaining_packets = stages.first().map_or(0, |outer| outer.queued_packets).into();
         } else {
             let left = found.interfaces.get(&key).copied().unwrap_or_default();
             row.left_packets = left.sent_packets.into();
@@ -249,70 +275,33 @@ impl<'a> Recorder<'a> {
 }
 
 /// Sums the drops of a pipe for all reasons. A policer does not report its drops.
-fn dropped(spec: &scenario::Pipe, scripted: u64, stages: &[Qdisc]) -> Int {
-    let most = stages.first().zip(stages.last());
-    let most = most.map_or(0, |(outer, inner)| outer.dropped.max(inner.dropped));
-    spec.policer.is_none().then_some(u64::from(most) + scripted).into()
+fn dropped(spec: &scenario::Pipe, scripted: u64, counted: &PipeCounters) -> Int {
+    let sum = counted.dropped + scripted + counted.link_down;
+    spec.policer.is_none().then_some(sum).into()
 }
 
-/// Drops and marks of a pipe by cause.
-struct Causes {
-    overflow: Int,
-    random: Int,
-    aqm: Int,
-    marked: Int,
-}
-
-impl Causes {
-    /// Separates the causes. tbf does not count netem's random loss; a netem counts the drops of its child.
-    fn of(pipe: &scenario::Pipe, stages: &[Qdisc]) -> Self {
-        let none = Int::from(0_u64);
-        let (Some(outermost), Some(innermost)) = (stages.first(), stages.last()) else {
-            return Self { overflow: none, random: none, aqm: none, marked: none };
-        };
-        let (outer, inner) = (outermost.dropped, innermost.dropped);
-        let lossy = matches!(pipe.loss, Loss::Independent { .. } | Loss::GilbertElliott { .. })
-            || pipe.changes.iter().any(|change| change.loss.is_some());
-        let shaped_first =
-            matches!((&pipe.shaper, &pipe.queue), (Shaper::Tbf { .. }, Queue::Netem { .. }));
-        let (queue, random): (Int, Int) = if !lossy {
-            (outer.max(inner).into(), none)
-        } else if stages.len() == 1 && matches!(pipe.queue, Queue::Netem { .. }) {
-            (Int::UNKNOWN, Int::UNKNOWN) // One counter for both.
-        } else if stages.len() == 1 {
-            (none, outer.into())
-        } else if shaped_first {
-            (outer.into(), (i64::from(inner) - i64::from(outer)).into())
-        } else {
-            (inner.into(), (i64::from(outer) - i64::from(inner)).into())
-        };
-        if !pipe.queue.is_discipline() {
-            return Self { overflow: queue, random, aqm: none, marked: none };
-        }
-        let xstats = xstats(innermost);
-        Self {
-            overflow: xstats.dropped_overflow,
-            random,
-            aqm: xstats.dropped_aqm(queue),
-            marked: xstats.marked,
-        }
-    }
-}
-
+/// Row of a queue, without its name and the sum of its drops. While the link is down there is no queue.
 fn queue_row(
     now: i64,
-    pipe: String,
     spec: &scenario::Pipe,
-    scripted: u64,
     stages: &[Qdisc],
+    counted: &PipeCounters,
 ) -> QueueRow {
-    let (outer, inner) = (&stages[0], &stages[stages.len() - 1]);
+    let row = QueueRow {
+        time_ns: now.into(),
+        queued_packets: 0_u64.into(),
+        queued_bytes: 0_u64.into(),
+        qdisc: spec.queue.name().to_owned(),
+        dropped_overflow_packets: counted.overflow,
+        dropped_aqm_packets: counted.aqm,
+        marked_packets: counted.marked,
+        sent_bytes: counted.sent_bytes.into(),
+        ..QueueRow::default()
+    };
+    let Some(inner) = stages.last() else { return row };
     let xstats = xstats(inner);
-    let causes = Causes::of(spec, stages);
     let next = xstats.codel.and_then(|(dropping, _, until)| dropping.then_some(now + until));
     QueueRow {
-        time_ns: now.into(),
-        pipe,
         queued_packets: inner.queued_packets.into(),
         queued_bytes: inner.queued_bytes.into(),
         qdisc: inner.kind.clone(),
@@ -322,11 +311,6 @@ fn queue_row(
         drop_probability: xstats.probability,
         new_flows: xstats.new_flows,
         old_flows: xstats.old_flows,
-        dropped_packets: dropped(spec, scripted, stages),
-        dropped_overflow_packets: causes.overflow,
-        dropped_aqm_packets: causes.aqm,
-        marked_packets: causes.marked,
-        sent_bytes: outer.sent_bytes.into(),
-        ..QueueRow::default()
+        ..row
     }
 }

@@ -58,7 +58,10 @@ pub(crate) fn run(
     loop {
         let now = clock.now()?;
         while let Some(change) = changes.next_if(|change| change.at.as_ns() as i64 <= now) {
-            namespaces.tc(change.namespace, std::slice::from_ref(&change.line))?;
+            if let Some(state) = change.state {
+                recorder.keep(change.pipe, state, &watch)?;
+            }
+            namespaces.tc(change.namespace, &change.lines)?;
         }
         for app in &mut apps {
             app.turn(now)?;

@@ -428,6 +428,19 @@ pub struct Change {
     pub delay: Option<Span>,
     /// Loss.
     pub loss: Option<Loss>,
+    /// State of the link. Where it stays, the field is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<LinkState>,
+}
+
+/// State of one direction of a link. The link is up at the beginning of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkState {
+    /// Packets pass.
+    Up,
+    /// Packets that are offered are dropped, as were those inside when it went down.
+    Down,
 }
 
 /// An explicit route.

@@ -270,6 +270,7 @@ table! {
         dropped_policed_packets: Int = "Dropped by the policer; unknown on a kernel.",
         dropped_corrupted_packets: Int = "Damaged on the link and dropped at its far end; unknown on a kernel.",
         dropped_aqm_packets: Int = "Dropped by the queue discipline: signals of congestion, and ACKs that CAKE's filter removed.",
+        dropped_link_down_packets: Int = "Dropped because the link was down, or went down while they were inside.",
         marked_packets: Int = "Marked CE by the queue discipline.",
         rate_bps: Int = "Rate of the shaper at the start; -1 if there is none.",
         remaining_packets: Int = "Packets queued or in propagation at the end.",
@@ -285,7 +286,7 @@ table! {
     DropRow, DROPS, "drops", {
         time_ns: Int = "Time of the row.",
         pipe: String = "Place: link and direction, or a host.",
-        reason: String = "overflow, random, scripted, policed, corrupted, aqm, filtered (an ACK, by CAKE), no_reassembly; from an event trace: queue (in the queue), line (behind it).",
+        reason: String = "overflow, random, scripted, policed, corrupted, aqm, filtered (an ACK, by CAKE), link_down, no_reassembly; from an event trace: queue (in the queue), line (behind it).",
         flow: String = "Name of the flow.",
         seq_bytes: Int = "First payload byte of its stream (tcp), else the packet's number.",
     }

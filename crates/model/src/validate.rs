@@ -2,7 +2,7 @@
 
 use crate::queue::Queue;
 use crate::scenario::{
-    Flow, Link, Loss, NodeKind, Pipe, Rewrite, Scenario, Shaper, Slots, SCENARIO_VERSION,
+    Flow, Link, LinkState, Loss, NodeKind, Pipe, Rewrite, Scenario, Shaper, Slots, SCENARIO_VERSION,
 };
 use crate::traffic::{Traffic, TrafficKind};
 use crate::units::Span;
@@ -273,7 +273,7 @@ impl<'a> Names<'a> {
     }
 
     fn check_changes(&self, at: &str, pipe: &Pipe) -> Result<(), ScenarioError> {
-        let mut last = Span::ZERO;
+        let (mut last, mut state) = (Span::ZERO, LinkState::Up);
         for (i, change) in pipe.changes.iter().enumerate() {
             let at = format!("{at}.changes[{i}]");
             if change.at < last {
@@ -289,6 +289,11 @@ impl<'a> Names<'a> {
             if let Some(loss) = &change.loss {
                 self.check_loss(&at, loss)?;
             }
+            if change.state == Some(state) {
+                let name = if state == LinkState::Up { "up" } else { "down" };
+                return error(format!("{at}.state"), format!("the link is {name} already"));
+            }
+            state = change.state.unwrap_or(state);
         }
         Ok(())
     }

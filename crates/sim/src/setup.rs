@@ -206,7 +206,8 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
     let longest = longest.max(ETHERNET_HEADER_BYTES + ETHERNET_MTU_BYTES);
     let frame_bytes = mtu.map_or(longest, |mtu| ETHERNET_HEADER_BYTES + mtu);
     let bridge = scenario.nodes[nodes.number(near)].kind == NodeKind::Switch;
-    let setup = LinkSetup { scenario, spec, name: &name, to, seed, frame_bytes, bridge };
+    let setup =
+        LinkSetup { scenario, spec, name: &name, to, seed, frame_bytes, bridge, since: Time::ZERO };
     let mut pipe = Pipe::new(&setup);
     if scenario.sampling.queues && pipe.has_queue() {
         pipe.stats.recent_ps = Some(Vec::new());

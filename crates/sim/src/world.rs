@@ -239,7 +239,12 @@ impl World<'_> {
                 self.schedule_pipe(pipe);
             }
             _ => {
-                self.pipes[pipe].apply_change(self.now, self.scenario);
+                for lost in self.pipes[pipe].apply_change(self.now, self.scenario) {
+                    if let Some(left_at) = lost.left_at {
+                        self.at_near_end(pipe, left_at, lost.packet);
+                    }
+                    self.drop_packet(pipe, lost.packet, DropReason::LinkDown);
+                }
                 self.schedule_pipe(pipe);
                 self.schedule_line(pipe);
             }

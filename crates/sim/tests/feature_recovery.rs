@@ -192,6 +192,7 @@ fn stalled() -> Scenario {
         rate_bps: None,
         delay: Some(Span::from_ms(delay_ms)),
         loss: None,
+        state: None,
     };
     let mut pipe = serial(mbps(10), Span::from_ms(10), 200);
     pipe.changes = vec![change(1000, 600)];

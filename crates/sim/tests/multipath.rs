@@ -42,6 +42,7 @@ fn fails(pipe: &mut Pipe, from_s: u64, until_s: Option<u64>) {
         rate_bps: None,
         delay: None,
         loss: Some(loss),
+        state: None,
     };
     pipe.changes.push(change(from_s, Loss::Independent { probability: 1.0 }));
     pipe.changes.extend(until_s.map(|at| change(at, Loss::None)));

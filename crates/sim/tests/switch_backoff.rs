@@ -101,7 +101,8 @@ fn after_a_syn_in_vain_the_timeout_is_3_s_unless_timestamps_tell_the_round_trip(
         pipe.loss = Loss::Independent { probability: 1.0 };
         let first = scripted(ten_ms(), "f", [1]).loss;
         let at = Span::from_ms(500);
-        pipe.changes = vec![Change { at, rate_bps: None, delay: None, loss: Some(first) }];
+        pipe.changes =
+            vec![Change { at, rate_bps: None, delay: None, loss: Some(first), state: None }];
         let mut scenario =
             over(Algorithm::Reno, segments(1), pipe, |o| o.tcp_timestamps = timestamps);
         scenario.duration = Span::from_s(10);

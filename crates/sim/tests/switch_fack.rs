@@ -120,6 +120,7 @@ fn duplicates_before_recovery(overtaken: bool) -> (usize, i64) {
             rate_bps: None,
             delay: Some(Span::from_us(9_450)),
             loss: None,
+            state: None,
         }];
     }
     let run = run(&scenario);

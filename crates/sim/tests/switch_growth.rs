@@ -93,6 +93,7 @@ fn mute(from_us: u64, to_us: u64) -> Vec<Change> {
         rate_bps: None,
         delay: None,
         loss: Some(loss),
+        state: None,
     };
     vec![change(from_us, Loss::Independent { probability: 1.0 }), change(to_us, Loss::None)]
 }

@@ -24,6 +24,7 @@ fn rising(
         rate_bps: None,
         delay: Some(Span::from_ms(ms)),
         loss: None,
+        state: None,
     };
     let mut changes = vec![to(199_500, 110)];
     changes.extend(until_ms.map(|ms| to(1000 * ms - 500, 90)));
@@ -49,7 +50,7 @@ fn rise(algorithm: Algorithm, until_ms: Option<u64>, change: impl Fn(&mut TcpOpt
 }
 
 fn loss_from(at_ms: u64, loss: Loss) -> Change {
-    Change { at: Span::from_ms(at_ms), rate_bps: None, delay: None, loss: Some(loss) }
+    Change { at: Span::from_ms(at_ms), rate_bps: None, delay: None, loss: Some(loss), state: None }
 }
 
 fn plus_plus(o: &mut TcpOptions) {

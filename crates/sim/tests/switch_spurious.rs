@@ -13,7 +13,7 @@ const MS: i64 = 1_000_000;
 const NO_THRESHOLD: i64 = 0x7fff_ffff;
 
 fn delay_from(at: Span, delay: Span) -> Change {
-    Change { at, rate_bps: None, delay: Some(delay), loss: None }
+    Change { at, rate_bps: None, delay: Some(delay), loss: None, state: None }
 }
 
 /// The second flight of twenty, 11 to 30, leaves two segments per ACK. The first ACK sends 11 and 12

@@ -210,6 +210,7 @@ impl Summary {
                 dropped_policed_packets: unknown,
                 dropped_corrupted_packets: unknown,
                 dropped_aqm_packets: unknown,
+                dropped_link_down_packets: unknown,
                 rate_bps: link.rate_bps().map(|rate| rate.round() as i64).into(),
                 remaining_packets: link.inside().into(),
                 queue_max_packets: link.queue_max().into(),

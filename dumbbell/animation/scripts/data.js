@@ -1,7 +1,7 @@
 // @ts-check
 // What is animated: the header, and columns of numbers that were packed (pack.py says how).
 
-/** @typedef {{name: string, from: number, to: number, rate_bps: number, overhead_bytes: number, limit_packets: number, words: string}} Pipe */
+/** @typedef {{name: string, from: number, to: number, rate_bps: number, overhead_bytes: number, limit_packets: number, words: string, down_ns: [number, number][]}} Pipe */
 /** @typedef {{name: string, kind: string, from: string, to: string}} Flow */
 
 /** @type {Row} */

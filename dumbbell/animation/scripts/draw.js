@@ -187,14 +187,20 @@ function pen(surface, view) {
 }
 /** @typedef {ReturnType<typeof pen>} Pen */
 
+/** True while a direction of a link is down. @param {number} pipe @param {number} time */
+function isDown(pipe, time) {
+  return pipes[pipe].down_ns.some(([from, to]) => from <= time && time < to);
+}
+
 /** @param {Pen} pen */
-function drawLinks({ surface, colours, scale, small, X, Y }) {
+function drawLinks({ surface, view, colours, scale, small, X, Y }) {
   for (let number = 0; number < pipes.length; number += 2) {
     const { aside, nx, ny, middle } = lanes[number];
     const [a, b] = [places.at[pipes[number].from], places.at[pipes[number].to]];
     const way = [a, ...middle, b].flatMap(({ x, y }) => [X(x), Y(y)]);
-    surface.shape(way, { stroke: colours.line, width: 1.5 }, true);
-    const words = linkWords(number);
+    const down = isDown(number, view.time) || isDown(number + 1, view.time);
+    surface.shape(way, { stroke: down ? colours.bad : colours.line, width: 1.5, alpha: down ? 0.6 : 1 }, true);
+    const words = down ? "down" : linkWords(number);
     if (words && lanes[number].length * scale > 90 && pipes.length <= MOST_WORDS) {
       // Beside the middle of the line: on its other side the queue grows.
       const lane = lanes[number];
@@ -202,7 +208,7 @@ function drawLinks({ surface, colours, scale, small, X, Y }) {
       const [x, y] = [X((a.x + b.x) / 2 + nx * aside), Y((a.y + b.y) / 2 + ny * aside + drop)];
       const [wide, high] = [words.length * 2.9 * small, 8 * small];
       surface.shape([x - wide, y - high, x + wide, y - high, x + wide, y + high, x - wide, y + high], { fill: colours.ground, alpha: 0.8 });
-      surface.text(x, y, words, { fill: colours.faint, size: 11 * small });
+      surface.text(x, y, words, { fill: down ? colours.bad : colours.faint, size: 11 * small });
     }
   }
 }

@@ -9,6 +9,7 @@ const REASONS = /** @type {Record<string, string>} */ ({
   corrupted: "damaged on the line",
   aqm: "the queue discipline told of congestion",
   filtered: "a later ACK tells all that it tells",
+  link_down: "the link was down",
   queue: "in the queue",
   line: "on the line",
   unseen: "not seen further on",

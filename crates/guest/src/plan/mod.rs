@@ -16,7 +16,7 @@ use crate::qdisc::{qdiscs, Qdiscs};
 use crate::tc::refuse;
 use dumbbell_model::paths::near_end;
 use dumbbell_model::scenario::{
-    Flow, NeighbourDiscovery, NodeKind, Rewrite, Scenario, SprayPolicy, SprayWhat,
+    Flow, LinkState, NeighbourDiscovery, NodeKind, Rewrite, Scenario, SprayPolicy, SprayWhat,
 };
 use dumbbell_model::{ScenarioError, Span};
 use dumbbell_packet::ecmp::FlowHash;
@@ -48,12 +48,16 @@ pub(crate) struct Namespace {
     pub(crate) routes: Vec<String>,
 }
 
-/// A line of `tc`, run at a given time.
+/// A change of a pipe at a given time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TimedChange {
     pub(crate) at: Span,
     pub(crate) namespace: usize,
-    pub(crate) line: String,
+    pub(crate) pipe: usize,
+    /// Lines of `tc -batch`.
+    pub(crate) lines: Vec<String>,
+    /// State of the link from then on; `None`: it stays.
+    pub(crate) state: Option<LinkState>,
 }
 
 /// Segments of a flow to drop at an interface, counted from 1.
@@ -319,7 +323,7 @@ impl Planner<'_> {
                 } else {
                     (near_end(pipe, &self.ends), names[side].clone())
                 };
-                self.shape(found, namespace, &device);
+                self.shape(found, namespace, &device, pipe);
                 self.script(found, namespace, &device, &format!("links[{i}]"))?;
                 self.rewrite(pipe, namespace, &device)?;
                 self.plan.queues.push(QueueLocation { namespace, device, chain: found.chain });
@@ -437,16 +441,16 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn shape(&mut self, found: &Qdiscs, namespace: usize, device: &str) {
+    fn shape(&mut self, found: &Qdiscs, namespace: usize, device: &str, pipe: usize) {
         let lines = &mut self.plan.namespaces[namespace].tc;
         if let Some(police) = &found.police {
             attach(lines, device);
             lines.push(format!("filter add dev {device} egress {police}"));
         }
         lines.extend(found.lines.iter().map(|line| line.add(device)));
-        for (at, line) in &found.changes {
-            let line = format!("qdisc change dev {device} {line}");
-            self.plan.changes.push(TimedChange { at: *at, namespace, line });
+        for (at, step) in &found.changes {
+            let (lines, state) = (step.lines(device), step.state());
+            self.plan.changes.push(TimedChange { at: *at, namespace, pipe, lines, state });
         }
     }
 }

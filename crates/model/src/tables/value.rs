@@ -14,6 +14,8 @@ pub struct Float(f64);
 impl Int {
     /// Unknown, or never.
     pub const UNKNOWN: Self = Self(-1);
+    /// Counted, and there was none.
+    pub const ZERO: Self = Self(0);
 
     /// The number, if it is known.
     pub fn get(self) -> Option<i64> {

@@ -111,7 +111,7 @@ impl Dualpi2 {
             low: std::collections::VecDeque::new(),
             low_bytes: 0,
             controller: Controller::new(spec),
-            updates: Updates::new(spec.tupdate),
+            updates: Updates::new(context.since, spec.tupdate),
             credit: 0,
             rng: context.rng(),
         };

@@ -34,7 +34,7 @@ impl FqPie {
             spec: *spec,
             flows,
             rounds: Rounds::default(),
-            updates: Updates::new(spec.pie.tupdate),
+            updates: Updates::new(context.since, spec.pie.tupdate),
             frame_bytes: context.frame_bytes,
             rng: context.rng(),
             packets: 0,

@@ -101,6 +101,8 @@ pub(crate) struct Context<'a> {
     pub(crate) frame_bytes: u32,
     /// The node is a bridge: its packets have no priority (`____dev_forward_skb` clears it).
     pub(crate) bridge: bool,
+    /// Time at which the discipline is added: its timers run from then on.
+    pub(crate) since: Time,
 }
 
 impl Context<'_> {
@@ -397,7 +399,14 @@ mod test_packets {
     /// Surroundings of a discipline under test.
     pub(super) fn context() -> Context<'static> {
         let framing = Framing::default();
-        Context { name: "test", seed: 1, framing, frame_bytes: 1514, bridge: false }
+        Context {
+            name: "test",
+            seed: 1,
+            framing,
+            frame_bytes: 1514,
+            bridge: false,
+            since: Time::ZERO,
+        }
     }
 
     /// Numbers of the packets that leave, of five that arrive, and of those that are dropped.

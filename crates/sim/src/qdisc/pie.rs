@@ -166,8 +166,8 @@ pub(super) struct Updates {
 }
 
 impl Updates {
-    pub(super) fn new(every: Span) -> Self {
-        Self { every, next: Time::ZERO + every }
+    pub(super) fn new(since: Time, every: Span) -> Self {
+        Self { every, next: since + every }
     }
 
     /// Takes one due update, and returns its time.
@@ -198,7 +198,7 @@ impl Pie {
             frame_bytes: context.frame_bytes,
             queue: Line::default(),
             vars: Vars::default(),
-            updates: Updates::new(spec.tupdate),
+            updates: Updates::new(context.since, spec.tupdate),
             rng: context.rng(),
         }
     }

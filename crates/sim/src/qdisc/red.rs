@@ -32,7 +32,7 @@ enum Action {
 impl Red {
     pub(super) fn new(spec: &queue::Red, context: &Context<'_>) -> Self {
         let average = Average::new(&bounds(spec), context.rng());
-        let adapt_at = Time::ZERO + ADAPT_EVERY;
+        let adapt_at = context.since + ADAPT_EVERY;
         Self { queue: Line::default(), average, adapt_at, spec: *spec }
     }
 

@@ -238,6 +238,7 @@ fn pipe_row(pipe: &Pipe, rate: Option<Rate>, duration_ps: f64) -> PipeRow {
         dropped_policed_packets: dropped(DropReason::Policed),
         dropped_corrupted_packets: dropped(DropReason::Corrupted),
         dropped_aqm_packets: stats.dropped_by_discipline().into(),
+        dropped_link_down_packets: dropped(DropReason::LinkDown),
         marked_packets: stats.marked.into(),
         rate_bps: rate.map(|rate| rate.as_bps()).into(),
         remaining_packets: pipe.inside().into(),

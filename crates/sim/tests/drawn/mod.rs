@@ -6,8 +6,9 @@ use dumbbell_model::queue::{
     self, AckFilter, Band, Cells, Diffserv, DrrClass, Framing, Htb, HtbClass, Isolation, Queue,
 };
 use dumbbell_model::scenario::{
-    AckAggregation, Algorithm, Change, EcnField, EcnFlag, Loss, NeighbourDiscovery, Pipe, Policer,
-    Reordering, Rewrite, Scenario, Shaper, Slots, Source, SprayPolicy, SprayWhat, Traffic,
+    AckAggregation, Algorithm, Change, EcnField, EcnFlag, LinkState, Loss, NeighbourDiscovery,
+    Pipe, Policer, Reordering, Rewrite, Scenario, Shaper, Slots, Source, SprayPolicy, SprayWhat,
+    Traffic,
 };
 use dumbbell_model::{Rate, Span, TcpOptions};
 use proptest::prelude::*;
@@ -224,7 +225,16 @@ fn change(rated: bool) -> impl Strategy<Value = Change> {
         rate_bps,
         delay,
         loss,
+        state: None,
     })
+}
+
+/// Sets the states of a pipe's changes, in order of time: none, or down and up in turn.
+fn fail(changes: &mut [Change], fails: bool) {
+    let states = [LinkState::Down, LinkState::Up].into_iter().cycle();
+    for (change, state) in changes.iter_mut().zip(states) {
+        change.state = Some(state).filter(|_| fails);
+    }
 }
 
 /// Returns true if slots may stand behind this queue and shaper.
@@ -271,8 +281,10 @@ fn pipe() -> impl Strategy<Value = Pipe> {
     );
     (damage, timing, extras, service()).prop_flat_map(|(damage, timing, extras, service)| {
         let rated = matches!(service.1, Shaper::Serial { .. } | Shaper::Tbf { .. });
-        proptest::collection::vec(change(rated), 0..3).prop_map(move |mut changes| {
+        let changes = (proptest::collection::vec(change(rated), 0..4), any::<bool>());
+        changes.prop_map(move |(mut changes, fails)| {
             changes.sort_by_key(|change| change.at);
+            fail(&mut changes, fails);
             Pipe {
                 policer: extras.0,
                 loss: damage.0.clone(),

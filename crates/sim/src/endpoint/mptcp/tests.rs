@@ -118,6 +118,7 @@ fn content_survives_the_failure_of_a_path() {
                     rate_bps: None,
                     delay: None,
                     loss: Some(Loss::Independent { probability: 1.0 }),
+                    state: None,
                 };
                 scenario.links[at].forward.changes.push(change.clone());
                 scenario.links[at].backward.changes.push(change);

@@ -79,6 +79,7 @@ impl Buffer {
                         framing: spec.framing,
                         frame_bytes: setup.frame_bytes,
                         bridge: setup.bridge,
+                        since: setup.since,
                     },
                 ),
                 verdicts: Verdicts::default(),
@@ -174,6 +175,26 @@ impl Buffer {
             return Some((queued.packet, queued.arrived));
         }
         self.pop().map(|head| (head.packet, head.arrived))
+    }
+
+    /// Takes out all packets. A discipline is not used afterwards: what it would have dropped is among
+    /// them.
+    pub(super) fn flush(&mut self, now: Time) -> Vec<Handle> {
+        let Kind::Discipline(discipline) = &mut self.kind else {
+            self.waiting_bytes = 0;
+            return self.waiting.drain(..).map(|waiting| waiting.packet).collect();
+        };
+        let (mut at, mut packets) = (now, Vec::new());
+        let Discipline { qdisc, verdicts } = &mut **discipline;
+        loop {
+            match qdisc.peek(at, verdicts) {
+                Head::Empty => break,
+                Head::Until(later) => at = later.max(at + Span::from_ns(1)),
+                Head::Ready(_) => packets.extend(qdisc.take(at, verdicts).map(|one| one.packet)),
+            }
+        }
+        packets.extend(verdicts.dropped.drain(..).map(|(packet, _)| packet));
+        packets
     }
 
     /// Decisions of the discipline since the last call.

@@ -12,10 +12,12 @@ pub(crate) enum DropReason {
     Aqm,
     /// An ACK, by the queue discipline: a later packet acknowledges at least as much.
     Filtered,
+    /// The link was down, or went down while the packet was inside.
+    LinkDown,
 }
 
 impl DropReason {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Overflow,
         Self::Random,
         Self::Scripted,
@@ -23,6 +25,7 @@ impl DropReason {
         Self::Corrupted,
         Self::Aqm,
         Self::Filtered,
+        Self::LinkDown,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -34,6 +37,7 @@ impl DropReason {
             Self::Corrupted => "corrupted",
             Self::Aqm => "aqm",
             Self::Filtered => "filtered",
+            Self::LinkDown => "link_down",
         }
     }
 }

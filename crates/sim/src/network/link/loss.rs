@@ -65,6 +65,11 @@ impl Loss {
         }
     }
 
+    /// Returns true if a draw decides.
+    pub(super) fn is_random(&self) -> bool {
+        matches!(self, Self::Independent { .. } | Self::GilbertElliott { .. })
+    }
+
     /// Returns why this packet is lost, if it is.
     fn strikes(&mut self, packet: &Packet, rng: &mut Rng) -> Option<DropReason> {
         match self {

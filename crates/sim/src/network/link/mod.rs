@@ -14,6 +14,7 @@ mod duplication;
 mod jitter;
 mod line;
 mod loss;
+mod outage;
 mod policer;
 mod reordering;
 mod rewriting;
@@ -28,16 +29,17 @@ mod token_bucket;
 use crate::arena::Handle;
 use crate::give_back::push_back;
 use crate::qdisc::{Inside, Sight};
-use buffer::Waiting;
+use buffer::{Buffer, Waiting};
 use delivery_trace::DeliveryTrace;
 pub(crate) use delivery_trace::OPPORTUNITY_BYTES;
 use drop_reason::DropReason;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{self, Scenario};
+use dumbbell_model::scenario::{self, Change, Scenario};
 use dumbbell_model::{Framing, Rate, Span, Time};
 use dumbbell_packet::Packet;
 use line::OnLine;
 use loss::Loss;
+pub(crate) use outage::Lost;
 use row::{Acting, Row};
 use serial::Serial;
 use shaper::Shaper;
@@ -205,7 +207,9 @@ impl Pipe {
     /// Draws whether this packet is offered twice.
     pub(crate) fn duplicates(&mut self) -> bool {
         match &self.row {
-            Some(row) if self.acting.duplication => row.duplication.strikes(&mut self.rng),
+            Some(row) if self.acting.duplication && !row.outage.acts() => {
+                row.duplication.strikes(&mut self.rng)
+            }
             _ => false,
         }
     }
@@ -435,11 +439,19 @@ impl Pipe {
         self.row.as_ref()?.changes.due()
     }
 
-    /// Applies the change that is due now; packets planned on a serial link are planned anew.
-    pub(crate) fn apply_change(&mut self, now: Time, scenario: &Scenario) {
+    /// Applies the change that is due now; packets planned on a serial link are planned anew. Returns the
+    /// packets that are lost as the link goes down.
+    pub(crate) fn apply_change(&mut self, now: Time, scenario: &Scenario) -> Vec<Lost> {
+        let Some(row) = &mut self.row else { return Vec::new() };
+        let Some(change) = row.changes.next() else { return Vec::new() };
+        self.apply_values(now, &change, scenario);
+        change.state.map_or_else(Vec::new, |state| self.set_state(now, state, scenario))
+    }
+
+    fn apply_values(&mut self, now: Time, change: &Change, scenario: &Scenario) {
         let Some(row) = &mut self.row else { return };
-        let Some(change) = row.changes.next() else { return };
-        if let Some(loss) = &change.loss {
+        // While the link is down, nothing is lost at random. The new loss begins with the link.
+        if let Some(loss) = change.loss.as_ref().filter(|_| !row.outage.acts()) {
             row.loss = Loss::of(loss, scenario);
             self.acting = Acting::of(row);
         }
@@ -529,6 +541,7 @@ mod tests {
             seed: 1,
             frame_bytes,
             bridge: false,
+            since: Time::ZERO,
         })
     }
 

@@ -8,6 +8,7 @@ use super::corruption::Corruption;
 use super::duplication::Duplication;
 use super::jitter::Jitter;
 use super::loss::Loss;
+use super::outage::Outage;
 use super::policer::Policer;
 use super::reordering::Reordering;
 use super::rewriting::Rewriting;
@@ -89,6 +90,7 @@ row! {
     ingress {
         policer: Policer,
         loss: Loss,
+        outage: Outage,
         ack_aggregation: AckAggregation,
     }
     link {

@@ -19,6 +19,8 @@ pub(crate) struct LinkSetup<'a> {
     pub(crate) frame_bytes: u32,
     /// The node at the near end is a bridge.
     pub(crate) bridge: bool,
+    /// Time from which on the link passes packets: the beginning of the run, or the end of an outage.
+    pub(crate) since: Time,
 }
 
 /// Properties of a stage, constant for its type. Lookahead and events depend on them.

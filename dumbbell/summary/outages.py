@@ -1,0 +1,79 @@
+"""Table of the outages of links, and what they did to each flow: a row per cell and flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+
+from dumbbell.limits.outages import has_outages
+from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics import summary as over_repeats
+from dumbbell.metrics.numbers import number, with_error
+from dumbbell.scenario import read_scenario
+from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
+
+TITLE = "Outages"
+CAPTION = (
+    "Outage: time in which a link of the flow's paths is down. Longest stall: time without new "
+    "data at the receiver while the sender has data. New data and goodput back: time from the end "
+    "of the outage, of several the longest; –: not in this run."
+)
+#: Heading → metric.
+_COLUMNS = {
+    "outage s": "outage_s",
+    "longest stall s": "stall_s",
+    "new data after s": "resume_s",
+    "goodput back after s": "recover_s",
+}
+HEAD = ("flow", *_COLUMNS)
+#: Rows that are shown.
+_MOST_ROWS = 30
+
+
+def rows(results: Tables, *, intervals: bool = True) -> list[list[str]]:
+    """Levels, name of the flow and texts of `HEAD`; none where no link goes down."""
+    texts = results.runs["scenario"].unique(maintain_order=True)
+    if not any(has_outages(read_scenario(text)) for text in texts):
+        return []
+    factors = list(results.experiment.factors)
+    found: dict[tuple[Any, ...], dict[str, str]] = {}
+    concerned: set[tuple[Any, ...]] = set()
+    for heading, name in _COLUMNS.items():
+        for row in over_repeats(results, METRICS[name]).iter_rows(named=True):
+            key = (*(row[factor] for factor in factors), row["flow"])
+            found.setdefault(key, {})[heading] = _text(row, intervals=intervals)
+            if name == "outage_s" and row["mean"] > 0 and row["kind"] in _KINDS:
+                concerned.add(key)
+    return [
+        [*map(str, key), *(own.get(heading, "–") for heading in _COLUMNS)]
+        for key, own in found.items()
+        if key in concerned
+    ][:_MOST_ROWS]
+
+
+#: Kinds of flows with samples.
+_KINDS = ("tcp", "mptcp", "subflow")
+
+
+def _text(row: dict[str, Any], *, intervals: bool) -> str:
+    if not intervals or not row["high"] > row["low"]:
+        return number(row["mean"])
+    return with_error(row["mean"], max(row["high"] - row["mean"], row["mean"] - row["low"]))
+
+
+def table(results: Tables, width: int = WIDTH) -> Group | None:
+    """The rows for a terminal of this width; None where no link goes down."""
+    if not rows(results, intervals=False):
+        return None
+    factors = list(results.experiment.factors)
+
+    def make(intervals: bool) -> Table:
+        shown = plain_table()
+        add_columns(shown, map(shortened, [*factors, "flow"]), HEAD[1:])
+        for row in rows(results, intervals=intervals):
+            shown.add_row(*map(shortened, row))
+        return shown
+
+    return titled(TITLE, fitted(make, (True, False), width))
