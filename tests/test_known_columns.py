@@ -119,7 +119,10 @@ def test_an_engine_knows_what_the_catalogue_says(engine: str) -> None:
 
 
 #: Metrics with a second definition where a column is unknown, as their formula says.
-OTHERWISE_DEFINED = {("queue_delay_p95_ms", "queues.sojourn_mean_ns")}
+OTHERWISE_DEFINED = {
+    *((f"queue_delay_p{percent}_ms", "queues.sojourn_mean_ns") for percent in (10, 50, 95)),
+    *((name, "flows.srtt_mean_ns") for name in ("rtt_ms", "tcp_rtt_ms")),
+}
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from dumbbell.metrics.arrivals import without_arrivals
-from dumbbell.metrics.definition import Metric, Tables, keys
+from dumbbell.metrics.definition import Metric, Tables, keys, present
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.goodput import GOODPUT
 from dumbbell.metrics.sharing import (
@@ -62,11 +62,13 @@ def _measure(tables: Tables) -> pl.DataFrame:
 
 def _between(tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
     """`run`, `flow`, `mbps`: growth of delivered_bytes between the samples at both times."""
-    grown = pl.col("delivered_bytes").clip(0)
+    known = present("delivered_bytes")
     ends = {
-        side: grown.filter(pl.col("time_ns") <= pl.col(f"{side}_ns")).max().fill_null(0)
+        side: known.filter(pl.col("time_ns") <= pl.col(f"{side}_ns")).max()
         for side in ("begin", "end")
     }
+    # Before the first sample of a flow nothing was delivered.
+    ends["begin"] = ends["begin"].fill_null(pl.when(ends["end"].is_not_null()).then(0))
     length_ns = (pl.col("end_ns") - pl.col("begin_ns")).first()
     rate = (ends["end"] - ends["begin"]) * 8e3 / length_ns
     none = pl.DataFrame(schema={"run": pl.String, "flow": pl.String, "mbps": pl.Float64})

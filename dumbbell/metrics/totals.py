@@ -68,12 +68,10 @@ def _measure_rtt(tables: Tables) -> pl.DataFrame:
     ]  # fmt: skip
     for one in values:
         flows = flows.join(one, on=["run", "flow"], how="left", maintain_order="left")
-    weight = pl.col("delivered_bytes").clip(1)
-    rtt = pl.coalesce("sender", "tap")
-    mean = (rtt * weight).sum() / weight.filter(rtt.is_not_null()).sum()
-    return _of_runs(
-        tables, flows.filter(rtt.is_not_null()).group_by("run").agg(mean.alias("value"))
-    )
+    rtt, weight = pl.coalesce("sender", "tap"), pl.col("delivered_bytes").clip(1)
+    known_of = rtt.is_not_null() & (pl.col("delivered_bytes") >= 0)
+    mean = (rtt * weight).sum() / weight.sum()
+    return _of_runs(tables, flows.filter(known_of).group_by("run").agg(mean.alias("value")))
 
 
 def _measure_reordering(tables: Tables) -> pl.DataFrame:
@@ -93,16 +91,13 @@ def _measure_late(tables: Tables) -> pl.DataFrame:
 def _measure_connections(tables: Tables) -> pl.DataFrame:
     opened: dict[str, set[str]] = {}
     rows = []
-    used = dict(
-        _once(tables, _TCP)
-        .filter(pl.col("delivered_bytes") > 0)
-        .group_by("run")
-        .agg(pl.col("flow"))
-        .iter_rows()
-    )
+    flows = _once(tables, _TCP).select("run", "flow", "delivered_bytes")
+    unknown = set(flows.filter(pl.col("delivered_bytes") < 0)["run"])
+    some = flows.filter(pl.col("delivered_bytes") > 0)
+    used = dict(some.group_by("run").agg(pl.col("flow")).iter_rows())
     for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
         names = opened.setdefault(text, _of_pages(text))
-        if names:
+        if names and run not in unknown:
             rows.append((run, float(len(names.intersection(used.get(run, ()))))))
     schema = {"run": pl.String, "value": pl.Float64}
     return _of_runs(tables, pl.DataFrame(rows, schema=schema, orient="row"))
