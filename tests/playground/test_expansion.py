@@ -24,6 +24,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 BEYOND = {
     "cellular": "file",
     "fat-tree": "fat-tree",
+    "handover": "mptcp",
     "iperf3": "programs",
     "multipath": "mptcp",
     "rrul": "workload",
