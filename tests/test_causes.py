@@ -208,8 +208,14 @@ def test_a_policer_is_what_its_link_can_carry(tmp_path: Path) -> None:
 def test_time_outs_that_are_not_counted_are_not_called_none(tmp_path: Path) -> None:
     cell, _ = ran(tmp_path)
     assert "no time-outs" in nothing_stands_out([cell])
-    unknown = replace(cell, flows=[replace(flow, timeouts=None) for flow in cell.flows])
+    assert "no loss above 3 %" in nothing_stands_out([cell])
+    unknown = replace(
+        cell,
+        flows=[replace(flow, timeouts=None) for flow in cell.flows],
+        links=[replace(link, dropped=None) for link in cell.links],
+    )
     words = nothing_stands_out([unknown])
+    assert "no loss" not in words
     assert "no time-outs" not in words and "fast retransmit" not in words
     assert words.endswith("Time-outs are not known on this engine.")
 

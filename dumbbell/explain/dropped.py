@@ -272,7 +272,7 @@ def _row_of_drops(seen: Observed, pipe: str, at_ns: int) -> int:
 
 
 def _link_down(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
-    """Which outage: of a link that is down, or that goes down with the packet inside."""
+    """Outage of a link that is down, or that goes down with the packet inside."""
     first = drops[0]
     pipe, at = first.dropped_at, first.dropped_ns
     found = outages(seen.pipes[pipe], _NEVER_NS) if pipe in seen.pipes else []

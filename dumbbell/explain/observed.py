@@ -78,7 +78,7 @@ class Observed:
 
     @cached_property
     def life(self) -> Sequence[Row]:
-        """What limits are read from: rows of `samples` of the whole run."""
+        """Rows of `samples` of the whole run, from which limits are read."""
         return self.windows.select(_LIMITS).to_dicts()
 
     @cached_property

@@ -223,7 +223,7 @@ def _metric(wanted: str) -> Iterator[str]:
 
 
 def _subject(wanted: str) -> Iterator[str]:
-    """Where a subject of networking is found."""
+    """Places that treat a subject of networking."""
     found = subject(wanted)
     if found is None:
         return

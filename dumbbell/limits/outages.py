@@ -33,7 +33,7 @@ def has_outages(spec: Scenario) -> bool:
 
 
 def union(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """The same times without overlap, in order."""
+    """Merges overlapping times; in order."""
     found: list[Stretch] = []
     for begin, end in sorted(stretches):
         if found and begin <= found[-1][1]:

@@ -81,13 +81,14 @@ def gravest(cells: list[CellLine]) -> dict[str, str]:
 def nothing_stands_out(cells: list[CellLine]) -> str:
     """Sentence for a run without findings: what was looked for, and what was not measured."""
     queues = any(link.delay_p10_ms is not None for cell in cells for link in cell.links)
+    drops = all(link.dropped is not None for cell in cells for link in cell.links)
     bulk = any(cell.bulk for cell in cells)
     senders = [flow for cell in cells for flow in cell.flows if flow.algorithm not in _NO_SENDERS]
     counted = all(flow.timeouts is not None for flow in senders)
     looked = [
         *(["no starvation", "no idle line"] if bulk else []),
         *(["no standing queue"] if queues else []),
-        f"no loss above {_percent(LOSSY)}",
+        *([f"no loss above {_percent(LOSSY)}"] if drops else []),
         *(["no time-outs"] if senders and counted else []),
     ]
     repaired = counted and any(flow.lost for flow in senders)
@@ -100,7 +101,8 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     if not counted:
         also = " Time-outs are not known on this engine"
     also += "." if also else ""
-    return f"Nothing stands out: {', '.join(looked)}.{also}"
+    told = f": {', '.join(looked)}" if looked else ""
+    return f"Nothing stands out{told}.{also}"
 
 
 def _starvation(cell: CellLine) -> Iterable[_Case]:

@@ -132,7 +132,7 @@ fn a_report_holds_when_the_hole_was_filled_meanwhile() {
     wire.data(1031, at + 100);
     wire.ack(1045, at + 500, &[]);
     assert_eq!(wire.retransmit(1055, at + 100), Some(Fast));
-    // The same without SACK.
+    // A connection without SACK.
     let mut wire = Wire::open(false);
     for number in 0..5 {
         wire.data(60, 100 * number);

@@ -428,7 +428,7 @@ impl<'a> Stages<'a> {
             let field = format!("{}.changes[{i}]", self.field);
             note(&mut now, change);
             let lines = self.change(change, &field)?;
-            // What is not there cannot be changed: the link comes up with the values of then.
+            // A link that is down has no discipline to change. It comes up with the newest values.
             if !down && change.state.is_none() {
                 steps.extend(lines.into_iter().map(|line| (change.at, Step::Change(line))));
             }

@@ -6,7 +6,7 @@ use dumbbell_model::scenario::{Scenario, Stretch};
 use dumbbell_model::tables::{PacketRow, Table, PACKETS};
 use dumbbell_model::Time;
 
-/// What a row holds of TCP's header.
+/// Fields of TCP's header in a row.
 struct Header {
     seq: u64,
     ack: u64,

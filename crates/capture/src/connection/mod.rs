@@ -57,7 +57,7 @@ pub struct EarlierCapture {
     pub odd: bool,
 }
 
-/// What an ICMP error says of a packet.
+/// Meaning of an ICMP error for the quoted packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Larger than the MTU of the next link (RFC 1191 §3, RFC 8201 §3). `None`: the router does not

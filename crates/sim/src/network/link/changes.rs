@@ -12,7 +12,7 @@ pub(crate) struct Changes {
     link: Option<Box<Link>>,
 }
 
-/// What a link is made of.
+/// Description of a link, from which it is made.
 struct Link {
     spec: Pipe,
     to: usize,

@@ -58,7 +58,7 @@ impl Pipe {
         let Some(row) = &mut self.row else { return lost };
         row.outage.down = state == LinkState::Down;
         match state {
-            // What is dropped has this reason. Scripted losses count packets that are offered.
+            // A dropped packet has the reason `link_down`. Scripted losses go on counting offered packets.
             LinkState::Down if row.loss.is_random() => row.loss = Loss::None,
             LinkState::Down => {}
             LinkState::Up => {
