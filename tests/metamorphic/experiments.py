@@ -13,8 +13,7 @@ from dumbbell.results import Results
 from tests.helpers import ROOT, simulated
 from tests.trials.experiments import experiment
 
-#: Repeats of an example, and of a random experiment.
-REPEATS, FEW_REPEATS = 3, 2
+REPEATS = 2
 #: Experiments that would take more are left out: a minute each, and nothing new.
 _LARGEST = {"events": 1e8}
 
@@ -40,14 +39,14 @@ def example(file: Path) -> Results:
 def part(file: Path) -> Results:
     """One cell of a part of a study, that of the first levels, with a few repeats."""
     first = {name: levels[0] for name, levels in load(file).info.factors.items()}
-    return dumbbell.run(file, set=first, repeats=FEW_REPEATS)
+    return dumbbell.run(file, set=first, repeats=REPEATS)
 
 
 def drawn(numbers: Iterator[int] | range, folder: Path) -> Iterator[tuple[int, Results]]:
     """Random experiments by number, with time series; those that are refused are left out."""
     file = folder / "drawn.yaml"
     for number in numbers:
-        asked = experiment(number) | {"repeats": FEW_REPEATS}
+        asked = experiment(number) | {"repeats": REPEATS}
         asked.pop("sampling", None)
         file.write_text(json.dumps(asked), encoding="utf-8")
         try:
