@@ -205,6 +205,20 @@ def test_a_policer_is_what_its_link_can_carry(tmp_path: Path) -> None:
     assert carried <= 4e6 / 8 * 20 + 10 * 1024
 
 
+def test_a_line_is_idle_only_while_flows_send(tmp_path: Path) -> None:
+    """Before the bulk flow starts, little traffic is no fault."""
+    flows = (
+        "  - {from: s1, to: d1, udp: {rate: 0.5 Mbit/s}}\n"
+        "  - {from: s2, to: d2, tcp: cubic, start: 8 s}"
+    )
+    cell, _ = ran(tmp_path, flows)
+    (link,) = [one for one in cell.links if one.pipe == "bottleneck/forward"]
+    # 0.5 Mbit/s for 8 s, then 10 Mbit/s for 12 s.
+    assert link.used is not None and link.used < 0.65
+    assert link.used_under_load is not None and link.used_under_load > 0.95
+    assert "underused" not in {one.rule for one in findings([cell])}
+
+
 def test_time_outs_that_are_not_counted_are_not_called_none(tmp_path: Path) -> None:
     cell, _ = ran(tmp_path)
     assert "no time-outs" in nothing_stands_out([cell])

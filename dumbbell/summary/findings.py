@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dumbbell.metrics.numbers import number
 from dumbbell.summary import causes
 from dumbbell.summary.cells import CellLine
+from dumbbell.summary.links import LinkLine
 
 #: A flow starves below this part of its fair share.
 STARVED = 0.1
@@ -120,7 +121,8 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
     for link in cell.links:
         least = link.delay_p10_ms
         # Delays are of packets: a queue that is often empty is none, however long it is at times.
-        drains = link.used is not None and link.used < UNDERUSED
+        used = _while_loaded(link)
+        drains = used is not None and used < UNDERUSED
         if least is not None and least > limit and not drains:
             words = (
                 f"{arrow(link.pipe)} has a standing queue (delay {number(least)} to "
@@ -146,12 +148,18 @@ def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:
 
 
 def _underused(cell: CellLine) -> Iterable[_Case]:
-    used = [link.used for link in cell.links if link.used is not None]
+    used = [share for link in cell.links if (share := _while_loaded(link)) is not None]
     if cell.bulk and used and max(used) < UNDERUSED:
-        (link,) = [link for link in cell.links if link.used == max(used)][:1]
+        (link,) = [link for link in cell.links if _while_loaded(link) == max(used)][:1]
         who = f"{arrow(link.pipe)} carries only" if len(used) == 1 else "no link carries more than"
-        words = f"{who} {_percent(max(used))} of what it could"
+        when = " while all TCP flows send" if link.used_under_load is not None else ""
+        words = f"{who} {_percent(max(used))} of what it could{when}"
         yield UNDERUSED / max(max(used), 1e-3), words, causes.of_underuse(cell, link)
+
+
+def _while_loaded(link: LinkLine) -> float | None:
+    """Use of a link while all TCP flows send; if that is not known, while any flow is under way."""
+    return link.used if link.used_under_load is None else link.used_under_load
 
 
 def _lossy(cell: CellLine) -> Iterable[_Case]:

@@ -29,6 +29,7 @@ DROPS = {
 _FIELDS = {
     "throughput_mbps": "link_throughput_mbps",
     "used": "link_use",
+    "used_under_load": "utilisation",
     "marked": "link_marked_share",
     "dropped": "loss_ratio",
     "delay_p10_ms": "queue_delay_p10_ms",
@@ -50,6 +51,8 @@ class LinkLine:
         pipe: Link and direction.
         throughput_mbps: Bits of frames that it carried while flows are under way.
         used: Share of what it could carry in that time.
+        used_under_load: The same while all TCP flows are under way, from samples of its queue; None
+            also where frames are longer on its wire.
         marked: Share of the packets offered that was marked (ECN); None if none was.
         dropped: Share of the packets offered.
         delay_p10_ms: Quantile of the queueing delay in the time of load, as the next two.
@@ -60,6 +63,7 @@ class LinkLine:
     pipe: str
     throughput_mbps: float
     used: float | None
+    used_under_load: float | None
     marked: float | None
     dropped: float | None
     delay_p10_ms: float | None
@@ -72,7 +76,7 @@ class LinkLine:
 def link_lines(values: CellValues, cell: Levels, spec: Scenario) -> list[LinkLine]:
     """The bottlenecks of a cell, those used most first; of equally used ones those that drop."""
     pipes = {name: pipe for name, pipe in pipes_of(spec).items() if _can_limit(pipe)}
-    lines = [_line(values, cell, name) for name in pipes]
+    lines = [_line(values, cell, name, pipe) for name, pipe in pipes.items()]
     lines = [line for line in lines if line.throughput_mbps > 0]
     fullness = {line.pipe: _fullness(line, pipes[line.pipe]) for line in lines}
     fullest = max(fullness.values(), default=0.0)
@@ -99,16 +103,20 @@ def _is_congested(line: LinkLine) -> bool:
     return any(line.drops.get(DROPS[reason], 0.0) >= _DROPPED for reason in _CONGESTION)
 
 
-def _line(values: CellValues, cell: Levels, pipe: str) -> LinkLine:
-    means = {field: values.of(metric, cell).mean([pipe]) for field, metric in _FIELDS.items()}
+def _line(values: CellValues, cell: Levels, name: str, pipe: Pipe) -> LinkLine:
+    means = {field: values.of(metric, cell).mean([name]) for field, metric in _FIELDS.items()}
+    framing = pipe["framing"]
     reasons = {
-        DROPS[reason]: values.of(metric.name, cell).mean([pipe])
+        DROPS[reason]: values.of(metric.name, cell).mean([name])
         for reason, metric in BY_REASON.items()
     }
     return LinkLine(
-        pipe=pipe,
+        pipe=name,
         throughput_mbps=means["throughput_mbps"] or 0.0,
         used=means["used"],
+        used_under_load=(
+            None if framing["overhead_bytes"] or framing["atm"] else means["used_under_load"]
+        ),
         marked=means["marked"] or None,
         dropped=means["dropped"],
         delay_p10_ms=means["delay_p10_ms"],
