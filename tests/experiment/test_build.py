@@ -49,7 +49,8 @@ links:
     rewrites: [{flow: t, nth: [3], ecn: ce, clear_flags: cwr, set_flags: ece, strip_option: accecn}]
     changes:
       - {at: 1 s, rate: 5 Mbit/s, delay: 6 ms, loss: 7 %}
-      - {at: 2 s, loss: none}
+      - {at: 2 s, loss: none, state: down}
+      - {at: 2.5 s, state: up}
     backward:
       loss: {scripted: [{flow: t, nth: 3}, {flow: t, nth: [5, 7]}]}
       shaper: {trace: {deliveries: [1, 2, 2]}}
@@ -228,7 +229,20 @@ def test_everything() -> None:
                 "delay_ns": 6_000_000,
                 "loss": {"independent": {"probability": 0.07}},
             },
-            {"at_ns": 2 * 10**9, "rate_bps": None, "delay_ns": None, "loss": "none"},
+            {
+                "at_ns": 2 * 10**9,
+                "rate_bps": None,
+                "delay_ns": None,
+                "loss": "none",
+                "state": "down",
+            },
+            {
+                "at_ns": 2_500_000_000,
+                "rate_bps": None,
+                "delay_ns": None,
+                "loss": None,
+                "state": "up",
+            },
         ],
     }  # fmt: skip
     backward = found["links"][1]["backward"]

@@ -51,7 +51,7 @@ def test_results_have_the_place_of_each_run_in_the_design(tmp_path: Path) -> Non
     closed = dumbbell.load_results(tmp_path / "s")
     for results in (open_, closed):
         flows = results.flows
-        assert flows.columns[:6] == ["run", "rtt", "cc", "repeat", "seed", "flow"]
+        assert flows.columns[:7] == ["run", "rtt", "cc", "repeat", "seed", "rtt_ms", "flow"]
         assert flows.select("rtt", "cc", "repeat", "seed", "flow").rows()[:5] == [
             ("10 ms", "reno", 0, 7, "flow1"),
             ("10 ms", "reno", 0, 7, "flow2"),
@@ -61,11 +61,13 @@ def test_results_have_the_place_of_each_run_in_the_design(tmp_path: Path) -> Non
         ]
         assert flows.height == 16
         assert results.runs.columns == [
-            "run", "rtt", "cc", "repeat", "seed", "engine", "engine_version", "digest", "wall_s",
+            "run", "rtt", "cc", "repeat", "seed", "rtt_ms", "engine", "engine_version", "digest", "wall_s",
             "packets", "events", "scenario",
         ]  # fmt: skip
         assert results.drops.height == 0
-        assert results.drops.columns[:6] == ["run", "rtt", "cc", "repeat", "seed", "time_ns"]
+        assert results.drops.columns[:7] == [
+            "run", "rtt", "cc", "repeat", "seed", "rtt_ms", "time_ns",
+        ]  # fmt: skip
         assert results.experiment.factors == {"rtt": ["10 ms", "50 ms"], "cc": ["reno", "cubic"]}
         assert results.experiment.yaml == VARIED
     assert open_.flows.equals(closed.flows)
