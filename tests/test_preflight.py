@@ -23,7 +23,6 @@ flows:
 duration: 1 s
 """
 
-SIDES = ("forward", "backward")
 
 #: Two hosts and a router; the first link is the sender's own.
 OWN = """dumbbell: 1
@@ -128,23 +127,6 @@ flows:
   - {name: "w{i}", from: "s{i}", to: d1, count: 32, start_jitter: JITTER, tcp: cubic}
 duration: 1 s
 """
-
-
-def test_delays_that_tc_rounds_down() -> None:
-    assert concerns_in_virtual_time(own()) == []
-    # Half of the RTT each way.
-    found = concerns_in_virtual_time(scenario(PLAIN.replace("40 ms", "25 us")))
-    assert [one.path for one in found] == [f"links[1].{side}.delay_ns" for side in SIDES]
-    assert "12.5 us are 12 us" in found[0].message
-    # A jitter of 1 us is 0.5 us around the mean.
-    (jitter,) = concerns_in_virtual_time(own(second="{delay: 10 ms, jitter: 1 us}"))
-    assert jitter.path == "links[1].forward.jitter_ns"
-    assert "1 us are 0 us" in jitter.message
-    assert concerns_in_virtual_time(own(second="{delay: 10 ms, jitter: 2 us}")) == []
-    netem = "{netem: {delay: 2.25 us, limit: 10 packets}}"
-    (queue,) = concerns_in_virtual_time(own(second=netem))
-    assert queue.path == "links[1].forward.queue.netem.delay_ns"
-    assert "2.25 us are 2 us" in queue.message
 
 
 def test_starts_that_the_hosts_of_a_guest_cannot_make_at_once() -> None:

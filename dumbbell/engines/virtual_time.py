@@ -1,6 +1,6 @@
-"""Warnings about times that the engine linux cannot keep (docs/data-centre.md).
+"""Warnings about starts that the engine linux cannot make at once (docs/data-centre.md).
 
-A guest has one processor, and `tc` takes whole microseconds."""
+A guest has one processor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from dumbbell.engines.preflight import Concern
 from dumbbell.limits.flows import flow_limits
-from dumbbell.scenario import Pipe, Scenario, read_scenario
+from dumbbell.scenario import Scenario, read_scenario
 
 #: Virtual time that the start of a connection takes from all hosts of a guest: about six readings
 #: of the clock, 256 ns each.
@@ -21,33 +21,7 @@ SPREAD = 10
 
 def concerns_in_virtual_time(scenario: str) -> list[Concern]:
     """Warnings about a scenario for the engine linux."""
-    spec = read_scenario(scenario)
-    return [*_delays(spec), *_starts(spec)]
-
-
-def _delays(spec: Scenario) -> Iterator[Concern]:
-    for number, link in enumerate(spec["links"]):
-        for side in ("forward", "backward"):
-            for field, wanted_ns, kept_ns in _rounded(link[side]):
-                yield Concern(
-                    f"links[{number}].{side}.{field}",
-                    f"the kernel's tc takes whole microseconds: {wanted_ns / 1e3:g} us are "
-                    f"{kept_ns / 1e3:g} us on this engine",
-                )
-
-
-def _rounded(pipe: Pipe) -> Iterator[tuple[str, int, int]]:
-    """Fields that `tc` rounds down, with the time wanted and the time kept, in ns."""
-    times = [("", pipe["delay_ns"], pipe["jitter_ns"])]
-    if netem := pipe["queue"].get("netem"):
-        times.append(("queue.netem.", netem["delay_ns"], netem["jitter_ns"]))
-    for place, delay_ns, jitter_ns in times:
-        half = jitter_ns // 2  # netem's jitter is the half width around the mean.
-        mean = delay_ns + half
-        if half % 1000:
-            yield f"{place}jitter_ns", jitter_ns, 2 * (half - half % 1000)
-        elif mean % 1000:
-            yield f"{place}delay_ns", delay_ns, mean - mean % 1000 - half
+    return [*_starts(read_scenario(scenario))]
 
 
 def _starts(spec: Scenario) -> Iterator[Concern]:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.kernel
 
 SENDERS = 8
 #: Hosts without a rate: no two packets reach the port at one instant. Starts are 15.3 us apart,
-#: more than the guest needs for a start; 64 us are a multiple of tc's steps of 64 ns.
+#: more than the guest needs for a start.
 TEXT = """\
 dumbbell: 1
 name: incast

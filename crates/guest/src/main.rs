@@ -19,6 +19,7 @@ mod flow_rows;
 mod frame;
 mod host;
 mod info;
+mod netem_times;
 mod netlink;
 mod pipe_counters;
 mod plan;

@@ -10,8 +10,9 @@ const GET_QDISC: u16 = 38;
 const NEW_QDISC: u16 = 36;
 const DONE: u16 = 3;
 const REQUEST_DUMP: u16 = 0x301;
-/// Request, acknowledged, of a new object.
+/// Request, acknowledged, of a new object, and of a change.
 const REQUEST_NEW: u16 = 0x605;
+const REQUEST_CHANGE: u16 = 0x5;
 const ATTR_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
@@ -110,6 +111,17 @@ pub(crate) fn put_attribute(bytes: &mut Vec<u8>, kind: u16, content: &[u8]) {
     bytes.resize(bytes.len().next_multiple_of(4), 0);
 }
 
+/// A message: `struct nlmsghdr` and the body.
+fn request(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+    let mut request = Vec::with_capacity(16 + body.len());
+    request.extend((16 + body.len() as u32).to_ne_bytes());
+    request.extend(kind.to_ne_bytes());
+    request.extend(flags.to_ne_bytes());
+    request.extend([0_u8; 8]);
+    request.extend(body);
+    request
+}
+
 impl Netlink {
     /// Opens a socket to the interfaces and queueing disciplines of this namespace.
     pub(crate) fn open() -> Result<Self> {
@@ -128,13 +140,7 @@ impl Netlink {
         body: &[u8],
         mut each: impl FnMut(u16, &[u8]),
     ) -> Result<()> {
-        let mut request = Vec::with_capacity(16 + body.len());
-        request.extend((16 + body.len() as u32).to_ne_bytes());
-        request.extend(kind.to_ne_bytes());
-        request.extend(REQUEST_DUMP.to_ne_bytes());
-        request.extend([0_u8; 8]);
-        request.extend(body);
-        sys::send(self.socket.as_fd(), &request)?;
+        sys::send(self.socket.as_fd(), &request(kind, REQUEST_DUMP, body))?;
         let mut buffer = vec![0_u8; 1 << 16];
         loop {
             let length = sys::receive(self.socket.as_fd(), &mut buffer)?;
@@ -160,13 +166,19 @@ impl Netlink {
     /// # Errors
     /// The kernel's answer.
     pub(crate) fn add_qdisc(&self, body: &[u8]) -> Result<()> {
-        let mut request = Vec::with_capacity(16 + body.len());
-        request.extend((16 + body.len() as u32).to_ne_bytes());
-        request.extend(NEW_QDISC.to_ne_bytes());
-        request.extend(REQUEST_NEW.to_ne_bytes());
-        request.extend([0_u8; 8]);
-        request.extend(body);
-        sys::send(self.socket.as_fd(), &request)?;
+        self.request_qdisc(REQUEST_NEW, body)
+    }
+
+    /// Changes a queueing discipline. `body`: as for a new one, with its handle.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    pub(crate) fn change_qdisc(&self, body: &[u8]) -> Result<()> {
+        self.request_qdisc(REQUEST_CHANGE, body)
+    }
+
+    fn request_qdisc(&self, flags: u16, body: &[u8]) -> Result<()> {
+        sys::send(self.socket.as_fd(), &request(NEW_QDISC, flags, body))?;
         let mut buffer = vec![0_u8; 1 << 13];
         let length = sys::receive(self.socket.as_fd(), &mut buffer)?;
         match known_word(&buffer[..length], 16) {
@@ -176,13 +188,19 @@ impl Netlink {
         }
     }
 
+    /// Passes on the message of each queueing discipline: `struct tcmsg` and attributes.
+    pub(crate) fn qdisc_messages(&self, mut each: impl FnMut(&[u8])) -> Result<()> {
+        self.dump(GET_QDISC, &[0; 20], |kind, message| {
+            if kind == NEW_QDISC {
+                each(message);
+            }
+        })
+    }
+
     /// Returns all queueing disciplines of the namespace.
     pub(crate) fn qdiscs(&self) -> Result<Vec<Qdisc>> {
         let mut found = Vec::new();
-        self.dump(GET_QDISC, &[0; 20], |kind, message| {
-            if kind != NEW_QDISC {
-                return;
-            }
+        self.qdisc_messages(|message| {
             let attributes = message.get(20..).unwrap_or(&[]);
             let stats = attribute(attributes, ATTR_STATS2).unwrap_or(&[]);
             let basic = attribute(stats, STATS_BASIC).unwrap_or(&[]);

@@ -2,7 +2,7 @@
 
 use crate::batch::{batch, because};
 use crate::plan::{Namespace, Plan};
-use crate::{dualpi2, ecmp, host, rewriting, scripted, sys};
+use crate::{dualpi2, ecmp, host, netem_times, rewriting, scripted, sys};
 use nix::mount::{mount, MsFlags};
 use nix::sched::{setns, unshare, CloneFlags};
 use std::fs::{self, File};
@@ -142,7 +142,7 @@ impl Namespaces {
     }
 }
 
-/// Runs lines of `tc` in their order; those of DualPI2 without it.
+/// Runs lines of `tc` in their order; those of DualPI2 without it, and times of netem exactly.
 fn add_qdiscs(lines: &[String]) -> Result<()> {
     for part in lines.split_inclusive(|line| dualpi2::is_one(line)) {
         match part.split_last() {
@@ -153,7 +153,7 @@ fn add_qdiscs(lines: &[String]) -> Result<()> {
             _ => batch("tc", part)?,
         }
     }
-    Ok(())
+    lines.iter().try_for_each(|line| netem_times::set(line))
 }
 
 fn create(namespace: &Namespace) -> Result<File> {

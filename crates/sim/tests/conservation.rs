@@ -65,9 +65,12 @@ fn least_delay(scenario: &Scenario, forward: bool) -> u64 {
     delays.min().unwrap_or(0)
 }
 
-/// Limit of a queue in packets, if it has one.
+/// Most packets that a queue may hold, if it has a limit in packets.
 fn limit_packets(queue: &Queue) -> Option<u64> {
     match queue {
+        // Each of three bands has the limit. Eight packets that found no flow waiting are in none, nor is the
+        // one that a shaper holds (`tests/linux/test_fq_limits.py`).
+        Queue::Fq(fq) if fq.priority_bands => Some(3 * fq.limit_packets + 8 + 1),
         Queue::DropTail { limit_packets, .. } => *limit_packets,
         Queue::Netem { limit_packets, .. } => Some(*limit_packets),
         discipline => discipline.parameters().into_iter().find_map(|(one, value)| match value {
