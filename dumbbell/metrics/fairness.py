@@ -27,7 +27,8 @@ def jain_index(shares: npt.ArrayLike) -> float:
 
 
 def _measure_jain(tables: Tables) -> pl.DataFrame:
-    goodput = GOODPUT.measure(tables).filter(~pl.col("kind").is_in(["ping", "subflow"]))
+    opened = GOODPUT.measure(tables).filter(tables.flows["start_ns"] >= 0)
+    goodput = opened.filter(~pl.col("kind").is_in(["ping", "subflow"]))
     by = keys(tables)
     return (
         goodput.group_by(by, maintain_order=True)
@@ -44,7 +45,8 @@ JAIN = Metric(
     name="jain",
     label="Jain's index",
     unit="",
-    formula="(Σ x)² / (n · Σ x²) over the goodputs x of the n TCP, MPTCP and UDP flows of a run",
+    formula="(Σ x)² / (n · Σ x²) over the goodputs x of the n TCP, MPTCP and UDP flows of a run "
+    "that were opened",
     place="goodput of each flow",
     window="as goodput: each flow over its own life",
     source="Jain, Chiu, Hawe: DEC-TR-301, 1984; RFC 5166 §2.4.1",

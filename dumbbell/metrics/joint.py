@@ -22,23 +22,26 @@ _NONE = float("nan")
 _NEARLY_ALL = 0.95
 
 WORDS = (
-    "the time in which all lasting bulk flows of the run send: from their latest start_ns to their "
-    "earliest end_ns. Where all data flows live in 95 % of this time and in no more than it by as "
-    "much, it is each flow's own life. A flow is lasting if it lives at least half as long as any "
-    "other, and bulk if it always has data"
+    "the time in which all lasting bulk and UDP flows of the run send: from their latest start_ns "
+    "to their earliest end_ns. Where all data flows live in 95 % of this time and in no more than "
+    "it by as much, it is each flow's own life. A flow is lasting if it lives at least half as "
+    "long as any other, and bulk if it always has data"
 )
 
 
 def joint_windows(tables: Tables) -> pl.DataFrame:
     """`run`, `begin_ns`, `end_ns`, `whole` (nearly each flow's life); none without bulk flows."""
     flows = lasting_flows(tables)
-    bulk = pl.col("lasting")
+    counts = pl.col("lasting") | pl.col("steady")
     life = pl.col("end_ns") - pl.col("start_ns")
-    begin, end = pl.col("start_ns").filter(bulk).max(), pl.col("end_ns").filter(bulk).min()
+    begin, end = pl.col("start_ns").filter(counts).max(), pl.col("end_ns").filter(counts).min()
     common = end - begin
     alike = (common >= _NEARLY_ALL * life.max()) & (life.min() >= _NEARLY_ALL * common)
-    found = flows.group_by("run").agg(
-        begin.alias("begin_ns"), end.alias("end_ns"), alike.alias("whole")
+    some = pl.col("lasting").any().over("run")
+    found = (
+        flows.filter(some)
+        .group_by("run")
+        .agg(begin.alias("begin_ns"), end.alias("end_ns"), alike.alias("whole"))
     )
     return found.filter(pl.col("end_ns") > pl.col("begin_ns"))
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from dumbbell.limits.flows import longest_frame_bytes
-from dumbbell.limits.pipes import capacity_bits, frames_exceed_wire, rate_of, surplus_bits
+from dumbbell.limits.pipes import (
+    capacity_bits,
+    frames_exceed_wire,
+    pipes_of,
+    rate_steps,
+    surplus_bits,
+)
+from dumbbell.metrics.active import active_windows
 from dumbbell.metrics.definition import (
     Measurement,
     Metric,
@@ -21,17 +28,18 @@ from dumbbell.metrics.definition import (
 from dumbbell.scenario import Scenario, read_scenario
 
 WORDS = (
-    "the time in which all TCP flows are under way: from the latest start_ns to the earliest "
-    "end_ns; the whole run if there is none"
+    "the time in which all TCP flows that were opened are under way: from the latest start_ns to "
+    "the earliest end_ns; the whole run if there is none"
 )
 
 
 def load_windows(tables: Tables) -> pl.DataFrame:
     """The time of load of each run: `run`, `load_start_ns`, `load_end_ns`, `first_start_ns`.
 
-    `first_start_ns` is when the first TCP flow starts: before it the line is idle.
+    `first_start_ns` is when the first TCP flow starts: before it the line is idle. `common` is
+    false where the TCP flows have no time in common, and the time is that of the run.
     """
-    tcp = pl.col("kind").is_in(["tcp", "mptcp"])
+    tcp = pl.col("kind").is_in(["tcp", "mptcp"]) & (pl.col("start_ns") >= 0)
     found = tables.flows.group_by("run").agg(
         pl.col("start_ns").filter(tcp).max().alias("load_start_ns"),
         pl.col("end_ns").filter(tcp).min().alias("load_end_ns"),
@@ -44,6 +52,19 @@ def load_windows(tables: Tables) -> pl.DataFrame:
         pl.when(some).then(pl.col("load_start_ns")).otherwise(0).alias("load_start_ns"),
         pl.when(some).then(pl.col("load_end_ns")).otherwise(pl.col("last_ns")).alias("load_end_ns"),
         pl.when(some).then(pl.col("first_start_ns")).otherwise(0).alias("first_start_ns"),
+        some.alias("common"),
+    )
+
+
+def _measure_load_share(tables: Tables) -> pl.DataFrame:
+    """Length of the common time of the TCP flows over that of all flows of the run."""
+    windows = load_windows(tables).filter("common").join(active_windows(tables), on="run")
+    length_ns = pl.col("load_end_ns") - pl.col("load_start_ns")
+    share = length_ns / (pl.col("end_ns") - pl.col("begin_ns"))
+    runs = tables.flows.select(keys(tables)).unique(maintain_order=True)
+    found = windows.select("run", share.alias("value"))
+    return runs.join(found, on="run", how="left", maintain_order="left").with_columns(
+        pl.col("value").fill_null(float("nan"))
     )
 
 
@@ -69,9 +90,9 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
     )
 
 
-#: Queueing delay of a row of `queues` with the pipe's `rate_bps`, in ms. It is the mean time in the
-#: queue of the packets that left since the row before. Where that is not known, it is what waits
-#: over the rate. Without a rate it is null.
+#: Queueing delay of a row of `queues` with the pipe's `rate_bps` at that time, in ms: the mean
+#: time in the queue of the packets that left since the row before. Where that is not known, it is
+#: what waits over the rate. Without a rate it is null.
 QUEUEING_DELAY_MS = pl.coalesce(
     pl.col("sojourn_mean_ns").fill_nan(None) / 1e6,
     pl.when(pl.col("rate_bps") > 0).then(pl.col("queued_bytes") * 8e3 / pl.col("rate_bps")),
@@ -83,19 +104,14 @@ def queueing_delays(tables: Tables, quantiles: Mapping[str, float]) -> pl.DataFr
 
     One row per run and pipe with samples of its queue: `run`, `pipe`, a column per quantile.
     """
-    rates: dict[str, list[tuple[str, float | None]]] = {}
-    rows = []
-    for run, text in tables.runs.select("run", "scenario").iter_rows():
-        rows += [(run, *one) for one in rates.get(text) or rates.setdefault(text, _rates(text))]
-    keys_of = {"run": pl.String, "pipe": pl.String}
-    known = pl.DataFrame(rows, schema={**keys_of, "rate_bps": pl.Float64}, orient="row")
-    schema = keys_of | dict.fromkeys(quantiles, pl.Float64)
+    known = _pipe_rates(tables)
+    schema = {"run": pl.String, "pipe": pl.String, **dict.fromkeys(quantiles, pl.Float64)}
     done = [pl.DataFrame(schema=schema)]
     windows = load_windows(tables)
     columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
     inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
     for part in tables.parts("queues", columns):
-        one = part.join(known, on=["run", "pipe"]).join(windows, on="run").filter(inside)
+        one = _with_rate(part, known).join(windows, on="run").filter(inside)
         found = [
             QUEUEING_DELAY_MS.quantile(share, "linear").alias(name)
             for name, share in quantiles.items()
@@ -104,13 +120,39 @@ def queueing_delays(tables: Tables, quantiles: Mapping[str, float]) -> pl.DataFr
     return pl.concat(done)
 
 
-def _rates(scenario: str) -> list[tuple[str, float | None]]:
-    """Direction of each link, by name, with its rate in bit/s."""
-    return [
-        (f"{link['name']}/{way}", rate_of(pipe))
-        for link in read_scenario(scenario)["links"]
-        for way, pipe in (("forward", link["forward"]), ("backward", link["backward"]))
-    ]
+def _pipe_rates(tables: Tables) -> pl.DataFrame:
+    """`run`, `pipe`, `time_ns`, `rate_bps`: from when each direction of a link has which rate."""
+    of_texts: dict[str, list[tuple[str, int, float | None]]] = {}
+    none: list[tuple[int, float | None]] = [(0, None)]
+    rows = []
+    for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
+        if text not in of_texts:
+            of_texts[text] = [
+                (name, *step)
+                for name, pipe in pipes_of(read_scenario(text)).items()
+                for step in [*rate_steps(pipe)] or none
+            ]
+        rows += [(run, *one) for one in of_texts[text]]
+    names = {"run": pl.String, "pipe": pl.String}
+    schema = {**names, "time_ns": pl.Int64, "rate_bps": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("time_ns")
+
+
+def _with_rate(queues: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `queues` of known pipes, with the rate that each has at that time."""
+    by = ["run", "pipe"]
+    if rates.select(by).is_duplicated().any():
+        known = queues.join(rates.select(by).unique(), on=by, how="semi").sort("time_ns")
+        return known.join_asof(rates, on="time_ns", by=by, check_sortedness=False)
+    return queues.join(rates.drop("time_ns"), on=by)
+
+
+def queueing_delay_samples(tables: Tables, runs: Sequence[str]) -> pl.DataFrame:
+    """`run`, `pipe`, `time_ns`, `sent_bytes`, `delay_ms` (null: not known) of queues of runs."""
+    columns = ("pipe", "time_ns", "sent_bytes", "queued_bytes", "sojourn_mean_ns")
+    rows = _with_rate(tables.of_runs("queues", runs, columns), _pipe_rates(tables))
+    known = rows.select("run", *columns[:3], QUEUEING_DELAY_MS.alias("delay_ms"))
+    return known.sort("run", "pipe", "time_ns")
 
 
 _QUANTILES = {10: 0.10, 50: 0.50, 95: 0.95}
@@ -246,4 +288,18 @@ QUEUE_DELAYS = tuple(
     for percent in _QUANTILES
 )
 
-METRICS = (UPLOAD, DOWNLOAD, UTILISATION, *QUEUE_DELAYS)
+LOAD_SHARE = Metric(
+    name="load_share",
+    label="Share of the time of load",
+    unit="share",
+    formula="time in which all TCP flows that were opened are under way / time in which any flow "
+    "is; NaN if the TCP flows have no time in common",
+    place="the senders",
+    window="from the first start_ns to the last end_ns of the run's flows",
+    source="how much of a run the percentiles of its queueing delay stand for",
+    computed=_measure_load_share,
+    of=(),
+    bounds=(0.0, 1.0),
+)
+
+METRICS = (UPLOAD, DOWNLOAD, UTILISATION, *QUEUE_DELAYS, LOAD_SHARE)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from dumbbell.limits.datagrams import packets_of
 from dumbbell.metrics.definition import Metric, Tables, keys, known, per_flow, ratio
+from dumbbell.scenario import read_scenario
 
 #: Reasons for which a pipe drops a packet, as in the names of its columns.
 REASONS = ("overflow", "random", "scripted", "policed", "corrupted", "aqm", "link_down")
@@ -72,21 +74,50 @@ DROPPED = Metric(
     computed=per_flow(known("dropped_packets")),
 )
 
+
+def _measure_datagrams(tables: Tables) -> pl.DataFrame:
+    rows = []
+    texts = tables.runs.select("run", "scenario").unique("run")
+    of_texts = {text: _fragmented(text) for text in texts["scenario"].unique()}
+    for run, text in texts.iter_rows():
+        rows += [(run, *one) for one in of_texts[text]]
+    schema = {"run": pl.String, "flow": pl.String, "packets": pl.Int64, "bytes": pl.Int64}
+    split = pl.DataFrame(rows, schema=schema, orient="row")
+    # Of a fragmented datagram the receiver counts packets, and hands on only whole datagrams.
+    whole = known("delivered_bytes") / pl.col("bytes") * pl.col("packets")
+    arrived = pl.when(pl.col("packets").is_null()).then(known("received_packets")).otherwise(whole)
+    lost = (1 - arrived / known("sent_packets")).clip(0, 1)
+    applies = (pl.col("kind") == "udp") & (pl.col("sent_packets") > 0)
+    return tables.flows.join(split, on=["run", "flow"], how="left", maintain_order="left").select(
+        *keys(tables),
+        "flow",
+        "kind",
+        "congestion_control",
+        pl.when(applies).then(lost).otherwise(float("nan")).alias("value"),
+    )
+
+
+def _fragmented(scenario: str) -> list[tuple[str, int, int]]:
+    """UDP flows whose datagrams are fragmented: flow, packets and payload bytes of a datagram."""
+    found = []
+    for flow in read_scenario(scenario)["flows"]:
+        udp = flow["traffic"].get("udp")
+        if udp and (packets := packets_of(udp)) > 1:
+            found.append((flow["name"], packets, udp["datagram_bytes"]))
+    return found
+
+
 DATAGRAMS = Metric(
     name="datagram_loss_ratio",
     label="Datagrams that never arrived",
     unit="share",
-    formula="1 − received_packets / sent_packets of a UDP flow; what is under way at the end "
-    "counts as lost, duplicates as received",
+    formula="1 − received_packets / sent_packets of a UDP flow. Where a datagram is fragmented: "
+    "1 − (delivered_bytes / payload of a datagram) / (sent_packets / its fragments). What is under "
+    "way at the end counts as lost, duplicates as received",
     place="the receiving host",
     window="the whole run",
     source="RFC 7680 (one-way loss)",
-    computed=per_flow(
-        pl.when(pl.col("sent_packets") > 0).then(
-            (1 - known("received_packets") / known("sent_packets")).clip(0, 1)
-        ),
-        ("udp",),
-    ),
+    computed=_measure_datagrams,
     bounds=(0.0, 1.0),
 )
 

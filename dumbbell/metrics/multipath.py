@@ -8,7 +8,9 @@ from dumbbell.metrics.definition import TCP, Metric, Tables, keys, known, per_fl
 
 ETHERNET_HEADER_BYTES = 14
 
-_SPAN = (pl.col("end_ns").max() - pl.col("start_ns").filter(pl.col("start_ns") >= 0).min()) / 1e9
+#: A subflow may stand with an earlier start_ns than its connection.
+_BEGAN = (pl.col("start_ns") >= 0) & (pl.col("kind") != "subflow")
+_SPAN = (pl.col("end_ns").max() - pl.col("start_ns").filter(_BEGAN).min()) / 1e9
 
 
 def _measure_pipe_rate(tables: Tables) -> pl.DataFrame:

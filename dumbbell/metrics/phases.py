@@ -9,9 +9,11 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from dumbbell.limits.pipes import capacity_bits, pipes_of
 from dumbbell.metrics.definition import Tables
+from dumbbell.metrics.load import load_windows, queueing_delay_samples
 from dumbbell.metrics.settling import Series, delays_ms, settled_ms, settled_s
 from dumbbell.scenario import Flow, Pipe, Scenario
 
@@ -27,9 +29,12 @@ MOST_CELLS = 24
 class Phase:
     """A stretch of the runs of a cell; means over repeats.
 
+    Delays are those of the metrics `queue_delay_…`, in the phase.
+
     Attributes:
         begin_s: Its beginning, seconds of the run.
         end_s: Its end.
+        loaded: True if all TCP flows are under way in it.
         goodput_mbps: Flow → goodput, of the flows that deliver something in it.
         used: Pipe → share of its capacity that it carried.
         delay_p50_ms: Pipe → median queueing delay, where queues were sampled.
@@ -41,6 +46,7 @@ class Phase:
 
     begin_s: float
     end_s: float
+    loaded: bool
     goodput_mbps: Mapping[str, float]
     used: Mapping[str, float]
     delay_p50_ms: Mapping[str, float] = field(default_factory=dict)
@@ -63,13 +69,17 @@ def phases(
     counts = {len(times) for times in boundaries.values()}
     if len(counts) != 1 or not 2 < counts.pop() <= _MOST + 1 or not tables.has("samples"):
         return []
-    samples = _series(tables, "samples", "flow", list(runs), ("time_ns", "delivered_bytes"))
+    columns = ("time_ns", "delivered_bytes")
+    frame = tables.of_runs("samples", list(runs), ["flow", *columns])
+    samples = _series(frame, "flow", columns)
     queues: dict[str, dict[str, Series]] = {}
     if tables.has("queues"):
-        columns = ("time_ns", "sent_bytes", "sojourn_mean_ns")
-        queues = _series(tables, "queues", "pipe", list(runs), columns)
+        frame = queueing_delay_samples(tables, list(runs))
+        queues = _series(frame, "pipe", ("time_ns", "sent_bytes", "delay_ms"))
+    windows = load_windows(tables).filter(pl.col("run").is_in(list(runs)))
+    loads = {run: (begin, end) for run, begin, end, *_ in windows.iter_rows()}
     found = [
-        _of_run(samples.get(run, {}), queues.get(run, {}), times, spec)
+        _of_run(samples.get(run, {}), queues.get(run, {}), times, loads[run], spec)
         for run, times in boundaries.items()
     ]
     return [_mean(same) for same in zip(*found, strict=True)]
@@ -79,10 +89,12 @@ def _of_run(
     samples: Mapping[str, Series],
     queues: Mapping[str, Series],
     boundaries: list[int],
+    load_ns: tuple[int, int],
     spec: Scenario,
 ) -> list[Phase]:
     pipes = pipes_of(spec)
     changed = sorted(name for name in queues if pipes[name]["changes"])
+    close = _CLOSE * spec["duration_ns"]
     found = []
     for begin, end in pairwise(boundaries):
         delays = {name: delays_ms(queues[name], begin, end) for name in changed}
@@ -90,6 +102,7 @@ def _of_run(
             Phase(
                 begin * 1e-9,
                 end * 1e-9,
+                begin >= load_ns[0] - close and end <= load_ns[1] + close,
                 {
                     flow: sent * 8e3 / (end - begin)
                     for flow, series in samples.items()
@@ -126,6 +139,7 @@ def _mean(phases: tuple[Phase, ...]) -> Phase:
     return Phase(
         fmean(one.begin_s for one in phases),
         fmean(one.end_s for one in phases),
+        all(one.loaded for one in phases),
         _means([one.goodput_mbps for one in phases], missing=0.0),
         _means([one.used for one in phases]),
         _means([one.delay_p50_ms for one in phases]),
@@ -170,11 +184,8 @@ def ends_itself(flow: Flow) -> bool:
     return isinstance(source, dict) and any(one.get("bytes") for one in source.values())
 
 
-def _series(
-    tables: Tables, name: str, key: str, runs: Sequence[str], columns: Sequence[str]
-) -> dict[str, dict[str, Series]]:
+def _series(frame: pl.DataFrame, key: str, columns: Sequence[str]) -> dict[str, dict[str, Series]]:
     """Run → flow or pipe → its columns over time."""
-    frame = tables.of_runs(name, runs, [key, *columns])
     found: dict[str, dict[str, Series]] = {}
     for (run, one), rows in frame.partition_by("run", key, as_dict=True).items():
         found.setdefault(str(run), {})[str(one)] = {

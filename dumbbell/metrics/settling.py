@@ -24,10 +24,10 @@ _TIMES_MEDIAN, _TARGET_MS = 2.0, 5.0
 
 
 def delays_ms(series: Series, begin_ns: int, end_ns: int) -> NDArray[Any]:
-    """Mean queueing delays of the samples in a stretch; empty if no packet left."""
+    """Known queueing delays of the samples in a stretch, as `load.QUEUEING_DELAY_MS`."""
     times = series["time_ns"]
-    delays = series["sojourn_mean_ns"][(times > begin_ns) & (times <= end_ns)] / 1e6
-    return delays[delays >= 0]  # NaN: no packet left
+    delays = series["delay_ms"][(times > begin_ns) & (times <= end_ns)]
+    return delays[delays >= 0]  # NaN: not known
 
 
 def settled_s(series: Series, pipe: Pipe, begin_ns: int, end_ns: int) -> float | None:
@@ -79,7 +79,7 @@ def _calm_s(series: Series, begin_ns: int, end_ns: int) -> float | None:
     """Seconds until the last time that the smoothed delay is above its limit."""
     later = _later_ms(series, begin_ns, end_ns)
     inside = (series["time_ns"] >= begin_ns) & (series["time_ns"] <= end_ns)
-    delays = np.nan_to_num(series["sojourn_mean_ns"][inside] / 1e6)
+    delays = np.nan_to_num(series["delay_ms"][inside])
     if later is None or len(delays) < _WINDOW:
         return None
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(delays, _WINDOW), axis=1)

@@ -48,22 +48,26 @@ class _Run:
 def lasting_flows(tables: Tables) -> pl.DataFrame:
     """Data flows without those of arrivals, each run once.
 
-    `run`, `flow`, `start_ns`, `end_ns`, `lasting`: it always has data to send, and lives at least
-    half as long as any other.
+    `run`, `flow`, `start_ns`, `end_ns`; `lasting`: it always has data to send, and lives at least
+    half as long as any other; `steady`: it is UDP and lives as long.
     """
     frame = _once(without_arrivals(tables))
     rows = []
     for run, own, places in _runs(frame, tables):
-        for name, start, end, lasts in own.select(
-            "flow", "start_ns", "end_ns", "lasts"
+        for name, kind, start, end, lasts in own.select(
+            "flow", "kind", "start_ns", "end_ns", "lasts"
         ).iter_rows():
-            rows.append((run, name, start, end, bool(lasts) and name in places.bulk))
+            bulk = bool(lasts) and name in places.bulk
+            rows.append((run, name, start, end, bulk, bool(lasts) and kind == "udp"))
     schema = {"run": pl.String, "flow": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64}
-    return pl.DataFrame(rows, schema={**schema, "lasting": pl.Boolean}, orient="row")
+    flags = {"lasting": pl.Boolean, "steady": pl.Boolean}
+    return pl.DataFrame(rows, schema={**schema, **flags}, orient="row")
 
 
 def _once(tables: Tables) -> pl.DataFrame:
-    frame = tables.flows.filter(pl.col("kind").is_in(DATA)).select(*_ONCE, "start_ns", "end_ns")
+    """Data flows that began; a connection that a page never opened shares nothing."""
+    began = pl.col("kind").is_in(DATA) & (pl.col("start_ns") >= 0)
+    frame = tables.flows.filter(began).select(*_ONCE, "kind", "start_ns", "end_ns")
     life = pl.col("end_ns") - pl.col("start_ns")
     lasts = (life * 2 >= life.max().over("run")).alias("lasts")
     return frame.unique(_ONCE, maintain_order=True).with_columns(lasts)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics import active
 from dumbbell.metrics.arrivals import arrived, processes
-from dumbbell.metrics.definition import Measurement, Metric, Tables, keys, known
+from dumbbell.metrics.definition import Measurement, Metric, Tables, keys, known, present
 from dumbbell.metrics.rtt import RTT_MEAN, SRTT_MEAN
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import Scenario, read_scenario
 
 _DATA = ("tcp", "mptcp", "udp")
 _TCP = ("tcp", "mptcp")
@@ -34,11 +33,11 @@ def _once(tables: Tables, kinds: tuple[str, ...]) -> pl.DataFrame:
 
 
 def _measure_goodput(tables: Tables) -> pl.DataFrame:
-    delivered = known("delivered_bytes").sum().alias("bytes")
-    sums = _once(tables, _DATA).group_by("run", maintain_order=True).agg(delivered)
-    rate = pl.col("bytes") * 8e-6 / active.ACTIVE_S
-    rates = sums.join(active.active_windows(tables), on="run").with_columns(rate.alias("value"))
-    return _of_runs(tables, rates)
+    began = _once(tables, _DATA).filter(pl.col("start_ns") >= 0)
+    life_ns = pl.col("end_ns").max() - present("established_ns").min()
+    rate = known("delivered_bytes").sum() * 8e3 / life_ns
+    value = pl.when(life_ns > 0).then(rate).otherwise(0.0)
+    return _of_runs(tables, began.group_by("run").agg(value.alias("value")))
 
 
 def _quotient(part: str, whole: str) -> Measurement:
@@ -96,17 +95,18 @@ def _measure_connections(tables: Tables) -> pl.DataFrame:
     some = flows.filter(pl.col("delivered_bytes") > 0)
     used = dict(some.group_by("run").agg(pl.col("flow")).iter_rows())
     for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
-        names = opened.setdefault(text, _of_pages(text))
+        names = opened.get(text) or opened.setdefault(text, of_pages(read_scenario(text)))
         if names and run not in unknown:
             rows.append((run, float(len(names.intersection(used.get(run, ()))))))
     schema = {"run": pl.String, "value": pl.Float64}
     return _of_runs(tables, pl.DataFrame(rows, schema=schema, orient="row"))
 
 
-def _of_pages(scenario: str) -> set[str]:
+def of_pages(spec: Scenario) -> set[str]:
+    """Connections that pages may open."""
     return {
         name
-        for page in read_scenario(scenario).get("sessions", ())  # stores of older versions
+        for page in spec.get("sessions", ())  # stores of older versions
         for origin in page["origins"]
         for name in origin["connections"]
     }
@@ -156,7 +156,8 @@ GOODPUT = _of_run(
     "the receivers' in-order streams: payload without headers",
     "RFC 2647 §3.17 (goodput), summed over flows",
     _measure_goodput,
-    window=active.WORDS,
+    window="from the first established_ns to the last end_ns of these flows: of one flow it is its "
+    "life, as in goodput_mbps",
 )
 RETRANSMITTED = _of_run(
     "total_retransmitted_share",

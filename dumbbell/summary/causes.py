@@ -60,9 +60,14 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
     return f"{limit}, and {_fill(sorted(kinds - set(_BY_MODEL)))} it until it drops"
 
 
-def of_underuse(cell: CellLine, link: LinkLine) -> str:
-    """Why a bottleneck with bulk traffic is not full."""
-    told = (_use_by_phase(cell, link), _random_loss(cell, link), _idle_between_bursts(cell, link))
+def of_underuse(cell: CellLine, link: LinkLine, *, loaded: bool) -> str:
+    """Why a bottleneck with bulk traffic is not full, or not while all TCP flows send (loaded)."""
+    phases = [phase for phase in cell.phases if phase.loaded or not loaded]
+    told = (
+        _use_by_phase(cell, link, phases),
+        _random_loss(cell, link),
+        _idle_between_bursts(cell, link),
+    )
     parts = [words for words in told if words]
     return "; ".join(parts) or _short_buffer(cell, link) or _coupling(cell)
 
@@ -156,9 +161,9 @@ def _share(cell: CellLine, kind: str) -> float:
     return sum(rate for own, rate in rates if own == kind) / whole if whole else 0.0
 
 
-def _use_by_phase(cell: CellLine, link: LinkLine) -> str:
+def _use_by_phase(cell: CellLine, link: LinkLine, phases: list[Phase]) -> str:
     """`0–10 s 99 %, 10–20 s 22 %`, if uses differ."""
-    known = [(phase, phase.used[link.pipe]) for phase in cell.phases if link.pipe in phase.used]
+    known = [(phase, phase.used[link.pipe]) for phase in phases if link.pipe in phase.used]
     uses = [used for _, used in known]
     if len(known) < 2 or max(uses) - min(uses) < _USE_APART:
         return ""

@@ -13,6 +13,7 @@ from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.cells import CellValues, Levels
 from dumbbell.metrics.phases import MOST_CELLS, Phase, phases
 from dumbbell.metrics.sharing import DATA, lasting_flows
+from dumbbell.metrics.totals import of_pages
 from dumbbell.scenario import read_scenario
 from dumbbell.summary.flow_lines import MEASURED, FlowLine, flow_lines, titled
 from dumbbell.summary.links import MEASURED as OF_LINKS
@@ -33,6 +34,7 @@ _FIELDS = {
     "reordering_packets": "reordering_degree_max",
     "segments_per_recovery": "segments_per_recovery",
     "page_connections": "page_connections",
+    "load_share": "load_share",
 }
 #: Read from samples, which may be large: not in an experiment of very many cells.
 _RECOVERY = "recovery_ms"
@@ -60,6 +62,8 @@ class CellLine:
         segments_per_recovery: Fast retransmissions per recovery.
         recovery_ms: Time of recovery from a loss.
         page_connections: Number of connections that pages opened.
+        load_share: Share of the time of all flows in which all TCP flows are under way; None if
+            there is no such time.
     """
 
     levels: dict[str, str]
@@ -79,6 +83,7 @@ class CellLine:
     segments_per_recovery: float | None = None
     recovery_ms: float | None = None
     page_connections: float | None = None
+    load_share: float | None = None
 
 
 def of_links(cell: CellLine, name: str, choose: Callable[[Iterable[float]], float]) -> float | None:
@@ -103,8 +108,15 @@ def cells(tables: Tables) -> list[CellLine]:
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
     done = []
     for named, runs in of_cells.items():
-        own = [row for run in runs for row in rows.get(run, [])]
         spec = read_scenario(scenarios[runs[0]])
+        # Of the connections of pages those that were opened.
+        of_a_page = of_pages(spec)
+        own = [
+            row
+            for run in runs
+            for row in rows.get(run, [])
+            if row["start_ns"] >= 0 or row["flow"] not in of_a_page
+        ]
         known: Setting | None = None
         parts: list[Phase] = []
         if few:

@@ -20,6 +20,9 @@ STANDING_MS = 5 * TARGET_MS
 STANDING_RTTS = 2
 #: A bottleneck with bulk traffic that carries less of its rate is underused.
 UNDERUSED = 0.9
+#: What holds while all TCP flows send is told if that is so much of the time in which any flow is
+#: under way: of the default 500 samples of a queue more than a hundred, enough for a percentile.
+SUBSTANTIAL = 0.25
 #: A bottleneck that drops a larger part of its packets is lossy.
 LOSSY = 0.03
 #: Flows without retransmissions.
@@ -81,7 +84,9 @@ def gravest(cells: list[CellLine]) -> dict[str, str]:
 
 def nothing_stands_out(cells: list[CellLine]) -> str:
     """Sentence for a run without findings: what was looked for, and what was not measured."""
-    queues = any(link.delay_p10_ms is not None for cell in cells for link in cell.links)
+    queues = any(
+        link.delay_p10_ms is not None for cell in cells if not _brief(cell) for link in cell.links
+    )
     drops = all(link.dropped is not None for cell in cells for link in cell.links)
     bulk = any(cell.bulk for cell in cells)
     senders = [flow for cell in cells for flow in cell.flows if flow.algorithm not in _NO_SENDERS]
@@ -119,9 +124,9 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
     rtts = [flow.base_rtt_ms[1] for flow in cell.flows if flow.base_rtt_ms is not None]
     limit = min(STANDING_MS, STANDING_RTTS * max(rtts, default=0.0) or STANDING_MS)
     for link in cell.links:
-        least = link.delay_p10_ms
+        least = None if _brief(cell) else link.delay_p10_ms
         # Delays are of packets: a queue that is often empty is none, however long it is at times.
-        used = _while_loaded(link)
+        used = _use(cell, link)
         drains = used is not None and used < UNDERUSED
         if least is not None and least > limit and not drains:
             words = (
@@ -148,18 +153,30 @@ def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:
 
 
 def _underused(cell: CellLine) -> Iterable[_Case]:
-    used = [share for link in cell.links if (share := _while_loaded(link)) is not None]
+    used = [share for link in cell.links if (share := _use(cell, link)) is not None]
     if cell.bulk and used and max(used) < UNDERUSED:
-        (link,) = [link for link in cell.links if _while_loaded(link) == max(used)][:1]
+        (link,) = [link for link in cell.links if _use(cell, link) == max(used)][:1]
         who = f"{arrow(link.pipe)} carries only" if len(used) == 1 else "no link carries more than"
-        when = " while all TCP flows send" if link.used_under_load is not None else ""
+        loaded = _told_under_load(cell, link)
+        when = " while all TCP flows send" if loaded else ""
         words = f"{who} {_percent(max(used))} of what it could{when}"
-        yield UNDERUSED / max(max(used), 1e-3), words, causes.of_underuse(cell, link)
+        yield UNDERUSED / max(max(used), 1e-3), words, causes.of_underuse(cell, link, loaded=loaded)
 
 
-def _while_loaded(link: LinkLine) -> float | None:
-    """Use of a link while all TCP flows send; if that is not known, while any flow is under way."""
-    return link.used if link.used_under_load is None else link.used_under_load
+def _brief(cell: CellLine) -> bool:
+    """True if all TCP flows send at the same time only for a small part of the time of load."""
+    return cell.load_share is not None and cell.load_share < SUBSTANTIAL
+
+
+def _told_under_load(cell: CellLine, link: LinkLine) -> bool:
+    """True if the use of a link is told of the time in which all TCP flows send."""
+    known = link.used_under_load is not None and cell.load_share is not None
+    return known and not _brief(cell)
+
+
+def _use(cell: CellLine, link: LinkLine) -> float | None:
+    """Use of a link while all TCP flows send; if that tells little, while any is under way."""
+    return link.used_under_load if _told_under_load(cell, link) else link.used
 
 
 def _lossy(cell: CellLine) -> Iterable[_Case]:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.limits.datagrams import packets_of
 from dumbbell.limits.flows import FRAME_BYTES, flow_limits, narrowest_pipes
 from dumbbell.limits.pipes import pipes_of, rate_of
 from dumbbell.scenario import Flow, Pipe, Scenario, Udp
 from dumbbell.summary.pipe_words import change_words
 
-_IP_BYTES, _UDP_BYTES = 20, 8
 #: Times of a change closer than this are the same.
 _SAME_TIME_S = 1e-3
 
@@ -137,10 +137,9 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
 
 
 def _burst_packets(udp: Udp) -> float:
-    """Packets of the datagrams of one interval: a datagram above the MTU is fragmented."""
+    """Packets of the datagrams of one interval."""
     datagrams = udp["rate_bps"] * udp["interval_ns"] / 8e9 / udp["datagram_bytes"]
-    part_bytes = (udp["mtu_bytes"] - _IP_BYTES) // 8 * 8  # RFC 791 §3.1: fragment offsets
-    return datagrams * math.ceil((udp["datagram_bytes"] + _UDP_BYTES) / part_bytes)
+    return datagrams * packets_of(udp)
 
 
 def _written_mbps(flow: Flow) -> float | None:
