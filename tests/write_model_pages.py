@@ -95,9 +95,10 @@ _BORROWED = {
     "virtual-time": [("agreement.md", "engine", "Rebuilt kernel beside study 1's kernel")],
 }  # fmt: skip
 
-#: Pages of models that no kernel has: what their agreement says.
-_WITHOUT_KERNEL = {
-    "ack-aggregation": "The kernel's engines refuse it, so there is nothing to compare with.\n",
+#: Pages without a table of measurements: what their agreement says.
+_WITHOUT_TABLE = {
+    "ack-aggregation": "The packets are the same as on the kernel until some microseconds decide "
+    "on a batch.\n",
 }
 
 #: Congestion controls whose course random numbers decide.
@@ -171,7 +172,7 @@ def _remark(one: Picture) -> str:
 def agreement(page: Page) -> str:
     """Agreement with the kernel, from the tables of measurements."""
     text = "\n".join(_borrowed(*each) for each in _BORROWED.get(page.name, []))
-    text += _WITHOUT_KERNEL.get(page.name, "")
+    text += _WITHOUT_TABLE.get(page.name, "")
     if page.name == "token-buckets":
         text += _of_discipline("tbf")
     for name in page.names:

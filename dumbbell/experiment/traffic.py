@@ -82,7 +82,7 @@ class OnOffSpec(Strict):
     chunk: PositiveSize
     interval: PositiveTime
     on: PositiveTime
-    off: PositiveTime
+    off: Time
     lengths: Annotated[str, choice("fixed", "exponential", what="distribution")] = "fixed"
     bytes: PositiveSize | None = None
 

@@ -52,7 +52,7 @@ QUANTITIES: Mapping[str, tuple[str | Counted, ...]] = {
     "tcp-applications": ("goodput_mbps", "srtt_mean_ms", "retransmissions"),
     "udp": ("goodput_mbps", "srtt_mean_ms", "retransmissions", "loss_ratio"),
     "video": ("goodput_mbps", "srtt_mean_ms", "retransmissions", "loss_ratio"),
-    "voice": ("voice_mos", "latency_p95_ms", "probe_loss_ratio", "goodput_mbps"),
+    "voice": ("voice_mos", "one_way_delay_p95_ms", "probe_loss_ratio", "goodput_mbps"),
     "web-pages": ("page_load_s", "ttfb_ms", "object_time_ms"),
 }
 

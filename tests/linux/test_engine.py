@@ -146,9 +146,9 @@ def test_links_change_when_they_are_told_to(tmp_path: Path) -> None:
 
 
 def test_what_linux_cannot_do_is_refused_with_file_and_line(tmp_path: Path) -> None:
-    aggregated = "{ack_aggregation: {max_wait: 5 ms, max_acks: 4}}"
-    text = BASE + f"links: [{{name: bottleneck, backward: {aggregated}}}]\n"
-    with pytest.raises(ExperimentError, match=r"e\.yaml:9: .*ack_aggregation.*cannot do this"):
+    traced = "{shaper: {trace: {deliveries: [1, 2]}}}"
+    text = BASE + f"links: [{{name: bottleneck, backward: {traced}}}]\n"
+    with pytest.raises(ExperimentError, match=r"e\.yaml:9: .*shaper.*cannot do this"):
         made(tmp_path, text)
 
 

@@ -28,6 +28,19 @@ def run(engine: str, lengths: str, folder: Path) -> dumbbell.Results:
     return dumbbell.run(file, engine=engine)
 
 
+def test_video_without_off_periods_is_always_on(tmp_path: Path) -> None:
+    """Its frames are those of one long on period."""
+    file = tmp_path / "e.yaml"
+    times = []
+    for fields in ("on: 200 ms, off: 0 s", "on: 1 h, off: 1 s"):
+        text = TEXT.replace("VIDEO", f"{{rate: 1 Mbit/s, {fields}, lengths: fixed}}")
+        file.write_text(text, encoding="utf-8")
+        times.append(dumbbell.run(file).packets["time_ns"].sort().to_list())
+    assert times[0] == times[1]
+    # Frames of five datagrams every 40 ms, from 0.1 s to 9 s.
+    assert len(times[0]) == 5 * 223
+
+
 def test_frames_come_while_it_is_on(tmp_path: Path) -> None:
     packets = run("sim", "fixed", tmp_path).packets.sort("time_ns", maintain_order=True)
     # A frame is 1 Mbit/s for 40 ms: 5000 bytes in five datagrams. On for 200 ms: five frames.

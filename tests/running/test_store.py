@@ -61,8 +61,8 @@ def test_results_have_the_place_of_each_run_in_the_design(tmp_path: Path) -> Non
         ]
         assert flows.height == 16
         assert results.runs.columns == [
-            "run", "rtt", "cc", "repeat", "seed", "rtt_ms", "engine", "engine_version", "digest", "wall_s",
-            "packets", "events", "scenario",
+            "run", "rtt", "cc", "repeat", "seed", "rtt_ms", "engine", "engine_version", "digest",
+            "wall_s", "packets", "events", "scenario",
         ]  # fmt: skip
         assert results.drops.height == 0
         assert results.drops.columns[:7] == [

@@ -272,7 +272,7 @@ fn source(node: &Node<'_>) -> Result<Value> {
                 "chunk_bytes": positive_size(&fields.need("chunk")?)?,
                 "interval_ns": positive_time(&fields.need("interval")?)?,
                 "on_ns": positive_time(&fields.need("on")?)?,
-                "off_ns": positive_time(&fields.need("off")?)?,
+                "off_ns": time(&fields.need("off")?)?,
                 "exponential": lengths.as_deref() == Some("exponential"),
                 "bytes": fields.read("bytes", positive_size)?,
             }})

@@ -198,6 +198,7 @@ pub(crate) fn run(program: &[u8], frame: &[u8], mut call: impl FnMut(i32, u64)) 
             0xa5 => jump = left < right,
             0x0f => register[to] = left.wrapping_add(register[from]),
             0x17 => register[to] = left.wrapping_sub(right),
+            0x1f => register[to] = left.wrapping_sub(register[from]),
             0x2f => register[to] = left.wrapping_mul(register[from]),
             0x4f => register[to] = left | register[from],
             0x67 => register[to] = left << right,

@@ -125,7 +125,7 @@ pub(crate) fn needs(scenario: &Scenario, plan: &Plan) -> BTreeSet<String> {
             found.insert("teql".to_owned());
         }
     }
-    if !plan.scripted.is_empty() || !plan.rewrites.is_empty() || !plan.per_flow.is_empty() {
+    if plan.classifies() {
         found.insert("bpf".to_owned());
     }
     for flow in &scenario.flows {

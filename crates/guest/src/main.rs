@@ -5,6 +5,7 @@
 //! The run's folder is the working directory of the kernel's process, mounted at [`OUT`]. It holds
 //! `scenario.json` and `seed`. The program writes `<table>.arrow` and at last `done.json`, or `error.json`.
 
+mod aggregation;
 mod application;
 mod batch;
 mod bpf;

@@ -7,10 +7,30 @@ use dumbbell_model::scenario::{self, LinkState, Loss, Shaper};
 use dumbbell_model::tables::Int;
 use dumbbell_model::Queue;
 
+/// Disciplines of a pipe as the kernel reports them.
+pub(crate) struct Disciplines<'a> {
+    /// All of the queue's interface, outermost first.
+    pub(crate) all: &'a [Qdisc],
+    /// Those from the outermost to the queue; none while the link is down.
+    pub(crate) stages: &'a [Qdisc],
+    /// That of the interface behind the queue's, if there is one.
+    pub(crate) behind: Option<&'a Qdisc>,
+}
+
+impl Disciplines<'_> {
+    /// Packets that wait or travel.
+    pub(crate) fn remaining_packets(&self) -> u64 {
+        let parts = self.stages.first().into_iter().chain(self.behind);
+        parts.map(|part| u64::from(part.queued_packets)).sum()
+    }
+}
+
 /// Packets that left a pipe, and those that it dropped, by cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PipeCounters {
-    pub(crate) sent_packets: u64,
+    pub(crate) left_packets: u64,
+    pub(crate) left_bytes: u64,
+    /// Bytes that left its queue.
     pub(crate) sent_bytes: u64,
     /// Drops by the disciplines of the link that is up, for any reason.
     pub(crate) dropped: u64,
@@ -24,7 +44,8 @@ pub(crate) struct PipeCounters {
 
 impl PipeCounters {
     const NONE: Self = Self {
-        sent_packets: 0,
+        left_packets: 0,
+        left_bytes: 0,
         sent_bytes: 0,
         dropped: 0,
         overflow: Int::ZERO,
@@ -34,15 +55,18 @@ impl PipeCounters {
         link_down: 0,
     };
 
-    /// Counters of disciplines, outermost first. tbf does not count netem's random loss; a netem counts the
+    /// Counters of disciplines. tbf does not count netem's random loss; a netem counts the
     /// drops of its child.
-    fn of(pipe: &scenario::Pipe, stages: &[Qdisc]) -> Self {
+    fn of(pipe: &scenario::Pipe, found: &Disciplines<'_>) -> Self {
+        let stages = found.stages;
         let (Some(outermost), Some(innermost)) = (stages.first(), stages.last()) else {
             return Self::NONE;
         };
+        let last = found.behind.unwrap_or(outermost);
         let (outer, inner) = (outermost.dropped, innermost.dropped);
         let counted = Self {
-            sent_packets: outermost.sent_packets.into(),
+            left_packets: last.sent_packets.into(),
+            left_bytes: last.sent_bytes,
             sent_bytes: outermost.sent_bytes,
             dropped: outer.max(inner).into(),
             ..Self::NONE
@@ -78,7 +102,8 @@ impl PipeCounters {
     fn plus(&self, more: &Self) -> Self {
         let sum = |a: Int, b: Int| [a, b].into_iter().sum();
         Self {
-            sent_packets: self.sent_packets + more.sent_packets,
+            left_packets: self.left_packets + more.left_packets,
+            left_bytes: self.left_bytes + more.left_bytes,
             sent_bytes: self.sent_bytes + more.sent_bytes,
             dropped: self.dropped + more.dropped,
             overflow: sum(self.overflow, more.overflow),
@@ -103,34 +128,28 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// All counters now. `all`: disciplines of the interface; `stages`: those of the pipe.
-    pub(crate) fn with(
-        &self,
-        pipe: &scenario::Pipe,
-        all: &[Qdisc],
-        stages: &[Qdisc],
-    ) -> PipeCounters {
+    /// All counters now.
+    pub(crate) fn with(&self, pipe: &scenario::Pipe, found: &Disciplines<'_>) -> PipeCounters {
         let now = if self.down {
             let drops = |one: &&Qdisc| one.handle >> 16 == DOWN_HANDLE;
-            let link_down = all.iter().find(drops).map_or(0, |one| one.dropped.into());
+            let link_down = found.all.iter().find(drops).map_or(0, |one| one.dropped.into());
             PipeCounters { link_down, ..PipeCounters::NONE }
         } else {
-            PipeCounters::of(pipe, stages)
+            PipeCounters::of(pipe, found)
         };
         self.before.plus(&now)
     }
 
-    /// Keeps the counters before the link changes its state. What waits as it goes down is lost.
+    /// Keeps the counters before the link changes its state. What waits and travels as it goes down is lost.
     pub(crate) fn change(
         &mut self,
         state: LinkState,
         pipe: &scenario::Pipe,
-        all: &[Qdisc],
-        stages: &[Qdisc],
+        found: &Disciplines<'_>,
     ) {
-        let mut counted = self.with(pipe, all, stages);
+        let mut counted = self.with(pipe, found);
         if state == LinkState::Down {
-            counted.link_down += stages.first().map_or(0, |outer| outer.queued_packets.into());
+            counted.link_down += found.remaining_packets();
         }
         *self = Self { down: state == LinkState::Down, before: counted };
     }
@@ -154,13 +173,17 @@ mod tests {
             ..Qdisc::default()
         };
         let mut kept = Kept::default();
-        let up = [qdisc(1, 10, 4, 1)];
-        kept.change(LinkState::Down, pipe, &up, &up);
-        let down = [qdisc(DOWN_HANDLE, 0, 0, 7)];
-        assert_eq!(kept.with(pipe, &down, &[]).link_down, 4 + 7);
-        kept.change(LinkState::Up, pipe, &down, &[]);
-        let again = [qdisc(1, 5, 2, 0)];
-        let total = kept.with(pipe, &again, &again);
-        assert_eq!((total.sent_packets, total.dropped, total.link_down), (15, 1, 11));
+        let (up, travelling) = ([qdisc(1, 10, 4, 1)], qdisc(1, 8, 2, 0));
+        let found = Disciplines { all: &up, stages: &up, behind: Some(&travelling) };
+        kept.change(LinkState::Down, pipe, &found);
+        let (down, empty) = ([qdisc(DOWN_HANDLE, 0, 0, 7)], qdisc(1, 0, 0, 0));
+        let found = Disciplines { all: &down, stages: &[], behind: Some(&empty) };
+        assert_eq!(kept.with(pipe, &found).link_down, 4 + 2 + 7);
+        kept.change(LinkState::Up, pipe, &found);
+        let (again, travelling) = ([qdisc(1, 5, 2, 0)], qdisc(1, 4, 1, 0));
+        let found = Disciplines { all: &again, stages: &again, behind: Some(&travelling) };
+        let total = kept.with(pipe, &found);
+        assert_eq!((total.left_packets, total.dropped, total.link_down), (12, 1, 13));
+        assert_eq!(found.remaining_packets(), 3);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::batch::{batch, because};
 use crate::plan::{Namespace, Plan};
-use crate::{dualpi2, ecmp, host, netem_times, rewriting, scripted, sys};
+use crate::{aggregation, dualpi2, ecmp, host, netem_times, rewriting, scripted, sys};
 use nix::mount::{mount, MsFlags};
 use nix::sched::{setns, unshare, CloneFlags};
 use std::fs::{self, File};
@@ -77,9 +77,9 @@ impl Namespaces {
         Ok(built)
     }
 
-    /// Attaches the classifiers of scripted drops, of rewrites and of spraying per flow.
+    /// Attaches the classifiers of scripted drops, rewrites, ACKs and spraying per flow.
     fn classify(&mut self, plan: &Plan) -> Result<()> {
-        if plan.scripted.is_empty() && plan.rewrites.is_empty() && plan.per_flow.is_empty() {
+        if !plan.classifies() {
             return Ok(());
         }
         let none: Option<&str> = None;
@@ -97,6 +97,16 @@ impl Namespaces {
             let (device, position) = (&one.device, one.position);
             let line = format!(
                 "filter add dev {device} egress pref {position} bpf da object-pinned {path}"
+            );
+            self.tc(one.namespace, &[line])?;
+        }
+        for (number, one) in plan.aggregated.iter().enumerate() {
+            let path = format!("{CLASSIFIERS}/acks{number}");
+            aggregation::pin(&path)?;
+            let line = format!(
+                "filter add dev {} ingress pref 1 bpf object-pinned {path} \
+                 action mirred egress redirect dev {}",
+                one.port, one.taking[0]
             );
             self.tc(one.namespace, &[line])?;
         }

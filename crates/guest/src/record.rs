@@ -4,7 +4,7 @@ use crate::application::{Application, Probe};
 use crate::discipline::xstats;
 use crate::flow_rows::{FlowReport, FlowSampler};
 use crate::netlink::{Interface, Qdisc};
-use crate::pipe_counters::{Kept, PipeCounters};
+use crate::pipe_counters::{Disciplines, Kept, PipeCounters};
 use crate::plan::Plan;
 use crate::watch::Watch;
 use dumbbell_capture::Taps;
@@ -99,7 +99,7 @@ fn counters(watch: &Watch, with_interfaces: bool) -> Result<Counters> {
 }
 
 /// Disciplines of an interface, outermost first.
-fn all(found: &Counters, key: (usize, i32)) -> &[Qdisc] {
+fn interface(found: &Counters, key: (usize, i32)) -> &[Qdisc] {
     found.qdiscs.get(&key).map_or(&[], Vec::as_slice)
 }
 
@@ -113,23 +113,17 @@ impl<'a> Recorder<'a> {
     /// Keeps the counters of a pipe whose disciplines are about to be removed.
     pub(crate) fn keep(&mut self, pipe: usize, state: LinkState, watch: &Watch) -> Result<()> {
         let (found, spec) = (counters(watch, false)?, self.pipe(pipe));
-        let (all, stages) = self.stages(pipe, &found, watch);
-        self.kept[pipe].change(state, spec, all, stages);
+        let found = self.disciplines(pipe, &found, watch);
+        self.kept[pipe].change(state, spec, &found);
         Ok(())
     }
 
-    /// Disciplines of a pipe's interface, and those from the outermost to its queue; none while its link is
-    /// down.
-    fn stages<'b>(
-        &self,
-        pipe: usize,
-        found: &'b Counters,
-        watch: &Watch,
-    ) -> (&'b [Qdisc], &'b [Qdisc]) {
+    fn disciplines<'b>(&self, pipe: usize, found: &'b Counters, watch: &Watch) -> Disciplines<'b> {
         let location = &self.plan.queues[pipe];
-        let all = all(found, (location.namespace, watch.interfaces[pipe]));
+        let all = interface(found, (location.namespace, watch.interfaces[pipe]));
         let count = if self.kept[pipe].down { 0 } else { location.chain };
-        (all, &all[..count.min(all.len())])
+        let behind = watch.behind[pipe].and_then(|at| interface(found, (watch.wires, at)).first());
+        Disciplines { all, stages: &all[..count.min(all.len())], behind }
     }
 
     /// Takes a sample of every flow and queue.
@@ -149,9 +143,9 @@ impl<'a> Recorder<'a> {
                     continue;
                 }
                 let scripted = watch.scripted_drops(self.plan, pipe)?;
-                let (all, stages) = self.stages(pipe, &found, watch);
-                let counted = self.kept[pipe].with(self.pipe(pipe), all, stages);
-                let row = queue_row(now, self.pipe(pipe), stages, &counted);
+                let here = self.disciplines(pipe, &found, watch);
+                let counted = self.kept[pipe].with(self.pipe(pipe), &here);
+                let row = queue_row(now, self.pipe(pipe), here.stages, &counted);
                 let dropped = dropped(self.pipe(pipe), scripted, &counted);
                 let pipe = self.pipe_name(pipe);
                 self.queues.push(QueueRow { pipe, dropped_packets: dropped, ..row });
@@ -231,8 +225,7 @@ impl<'a> Recorder<'a> {
 
     /// Reads all drops of a pipe.
     fn dropped(&self, pipe: usize, found: &Counters, watch: &Watch) -> Result<Int> {
-        let (all, stages) = self.stages(pipe, found, watch);
-        let counted = self.kept[pipe].with(self.pipe(pipe), all, stages);
+        let counted = self.kept[pipe].with(self.pipe(pipe), &self.disciplines(pipe, found, watch));
         Ok(dropped(self.pipe(pipe), watch.scripted_drops(self.plan, pipe)?, &counted))
     }
 
@@ -240,9 +233,9 @@ impl<'a> Recorder<'a> {
         let location = &self.plan.queues[pipe];
         let key = (location.namespace, watch.interfaces[pipe]);
         let spec = self.pipe(pipe);
-        let (all, stages) = self.stages(pipe, found, watch);
+        let here = self.disciplines(pipe, found, watch);
         let scripted = watch.scripted_drops(self.plan, pipe)?;
-        let counted = self.kept[pipe].with(spec, all, stages);
+        let counted = self.kept[pipe].with(spec, &here);
         let none_if = |never: bool| Int::from(never.then_some(0_u64));
         let mut row = PipeRow {
             pipe: self.pipe_name(pipe),
@@ -259,9 +252,9 @@ impl<'a> Recorder<'a> {
         };
         let dropped = dropped(spec, scripted, &counted);
         if location.chain > 0 {
-            row.left_packets = counted.sent_packets.into();
-            row.left_bytes = counted.sent_bytes.into();
-            row.remaining_packets = stages.first().map_or(0, |outer| outer.queued_packets).into();
+            row.left_packets = counted.left_packets.into();
+            row.left_bytes = counted.left_bytes.into();
+            row.remaining_packets = here.remaining_packets().into();
         } else {
             let left = found.interfaces.get(&key).copied().unwrap_or_default();
             row.left_packets = left.sent_packets.into();

@@ -1,5 +1,6 @@
 //! The run: one loop that starts flows, drives their applications, takes samples and changes links.
 
+use crate::aggregation::Aggregators;
 use crate::application::Application;
 use crate::clock::Clock;
 use crate::plan::Plan;
@@ -19,6 +20,8 @@ use dumbbell_packet::TapPackets;
 use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::TimeSpec;
 use std::io::Result;
+use std::iter::empty;
+use std::os::fd::BorrowedFd;
 
 /// Interval at which the rings are drained.
 const DRAIN_NS: i64 = 50_000_000;
@@ -50,6 +53,7 @@ pub(crate) fn run(
     let watch = Watch::open(plan, namespaces)?;
     let mut recorder = Recorder::new(scenario, plan);
     let mut sockets = Sockets::open(scenario, namespaces)?;
+    let mut aggregators = Aggregators::open(plan, namespaces)?;
     // The clock begins here because opening sockets takes milliseconds (RCU grace periods).
     let clock = Clock::begin(kernel)?;
     let mut changes = plan.changes.iter().peekable();
@@ -63,6 +67,7 @@ pub(crate) fn run(
             }
             namespaces.tc(change.namespace, &change.lines)?;
         }
+        aggregators.turn(now)?;
         for app in &mut apps {
             app.turn(now)?;
         }
@@ -91,11 +96,12 @@ pub(crate) fn run(
             .iter()
             .filter_map(|app| app.next())
             .chain(change_at)
+            .chain(aggregators.next())
             .chain([sample_at, drain_at, end]);
         let due = due.chain(sessions.iter().filter_map(Session::next)).chain(programs.next());
         let next = due.min().unwrap_or(end);
         // Work since `now` took no virtual time, except for steps of the clock.
-        wait(&mut apps, &programs, next - now)?;
+        wait(&mut apps, &programs, aggregators.waits(), next - now)?;
     }
     for app in &mut apps {
         app.finish(end)?;
@@ -104,7 +110,7 @@ pub(crate) fn run(
     let rows = recorder.finish(end, &apps, &watch, objects)?;
     finish(&mut programs, namespaces, &clock)?;
     // The kernel hands over a partly filled block after its timeout.
-    wait(&mut [], &Programs::default(), i64::from(RETIRE_MS) * 2_100_000)?;
+    wait(&mut [], &Programs::default(), empty(), i64::from(RETIRE_MS) * 2_100_000)?;
     rings.drain(&clock, &mut taps, &mut kept);
     rings.complete()?;
     let mut tables = rows.tables(&mut taps, kept.table(scenario), &scenario.taps);
@@ -118,15 +124,20 @@ fn finish(programs: &mut Programs, namespaces: &Namespaces, clock: &Clock) -> Re
     while programs.end(clock.now()?) {
         programs.turn(clock.now()?, namespaces)?;
         let left = programs.next().map_or(0, |at| at - clock.now().unwrap_or(at));
-        wait(&mut [], programs, left)?;
+        wait(&mut [], programs, empty(), left)?;
         programs.turn(clock.now()?, namespaces)?;
     }
     programs.sweep();
     Ok(())
 }
 
-/// Waits for the applications' descriptors and the ends of programs, at most `ns`.
-fn wait(apps: &mut [Box<dyn Application>], programs: &Programs, ns: i64) -> Result<()> {
+/// Waits for the applications' descriptors, the ends of programs and others, at most `ns`.
+fn wait<'a>(
+    apps: &mut [Box<dyn Application>],
+    programs: &Programs,
+    others: impl Iterator<Item = BorrowedFd<'a>>,
+    ns: i64,
+) -> Result<()> {
     let mut fds = Vec::with_capacity(2 * apps.len());
     let mut whose = Vec::with_capacity(2 * apps.len());
     for (number, app) in apps.iter().enumerate() {
@@ -136,6 +147,7 @@ fn wait(apps: &mut [Box<dyn Application>], programs: &Programs, ns: i64) -> Resu
         }
     }
     fds.extend(programs.waits().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
+    fds.extend(others.map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
     let time = TimeSpec::new(ns.max(0) / 1_000_000_000, ns.max(0) % 1_000_000_000);
     match ppoll(&mut fds, Some(time), None) {
         Ok(_) | Err(nix::errno::Errno::EINTR) => {}

@@ -106,6 +106,24 @@ pub(crate) fn connect(fd: BorrowedFd<'_>, address: &libc::sockaddr_in) -> Result
     }
 }
 
+/// Opens a socket for the frames of an interface of this namespace. With protocol 0 it only sends.
+pub(crate) fn packet_socket(device: &str, protocol: u16) -> Result<OwnedFd> {
+    let socket = socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+    bind_to_interface(std::os::fd::AsFd::as_fd(&socket), device, protocol)?;
+    Ok(socket)
+}
+
+fn bind_to_interface(fd: BorrowedFd<'_>, device: &str, protocol: u16) -> Result<()> {
+    // SAFETY: a sockaddr_ll of zeros is valid.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = protocol.to_be();
+    address.sll_ifindex = interface_index(device)?;
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the address is valid for its length.
+    checked(unsafe { libc::bind(fd.as_raw_fd(), from_ref(&address).cast(), length) }).map(drop)
+}
+
 /// Sets the DSCP of a socket's packets (RFC 2474).
 pub(crate) fn set_dscp(fd: BorrowedFd<'_>, dscp: u8) -> Result<()> {
     match dscp {
@@ -419,14 +437,7 @@ impl Ring {
         // Programs that are started inherit no ring: Linux 7.3 counts the pages of a copy wrong and dies.
         // SAFETY: the range is the mapping above.
         checked(unsafe { libc::madvise(memory, length, libc::MADV_DONTFORK) })?;
-        // SAFETY: a sockaddr_ll of zeros is valid.
-        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        address.sll_ifindex = interface_index(device)?;
-        let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-        // SAFETY: the address is valid for its length.
-        checked(unsafe { libc::bind(socket.as_raw_fd(), from_ref(&address).cast(), length) })?;
+        bind_to_interface(std::os::fd::AsFd::as_fd(&socket), device, libc::ETH_P_ALL as u16)?;
         Ok(Self { _socket: socket, memory: memory.cast(), blocks, next: 0 })
     }
 

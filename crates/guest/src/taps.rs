@@ -1,7 +1,7 @@
 //! Taps: frames at an interface, for the shared counters and tables.
 //!
-//! A tap must see a leaving packet when it leaves the queue. Here a frame passes the interface only after
-//! the link's delay and the serialisation time of netem. Both are subtracted from its timestamp.
+//! A tap must see a leaving packet when it leaves the queue. Where netem is at the queue's interface, a
+//! frame passes only after delay and serialisation time. Both are subtracted from its timestamp.
 
 use crate::clock::Clock;
 use crate::frame::{self, Stream};
@@ -77,7 +77,12 @@ impl<'a> Rings<'a> {
             };
             let link = &scenario.links[pipe / 2];
             let leaving = if pipe % 2 == 0 { &link.forward } else { &link.backward };
-            taps.push(Tapped { rings, tap, leaving, shaped: location.chain > 0 });
+            taps.push(Tapped {
+                rings,
+                tap,
+                leaving,
+                shaped: location.chain > 0 && location.delays,
+            });
         }
         namespaces.leave()?;
         let capture = wanted.map(|capture| Recording::new(capture.snap_bytes));

@@ -14,6 +14,9 @@ pub(crate) struct Watch {
     pub(crate) netlinks: BTreeMap<usize, Netlink>,
     /// Interface index of each pipe.
     pub(crate) interfaces: Vec<i32>,
+    /// Interface index of the second part of each pipe that has one, in the namespace [`Self::wires`].
+    pub(crate) behind: Vec<Option<i32>>,
+    pub(crate) wires: usize,
     /// Segment counter of each scripted loss of the plan.
     scripted: Vec<OwnedFd>,
 }
@@ -32,10 +35,24 @@ impl Watch {
                 free.insert(Netlink::open()?);
             }
         }
+        // Always the last one.
+        let wires = plan.namespaces.len().saturating_sub(1);
+        let mut behind = Vec::with_capacity(plan.queues.len());
+        for location in &plan.queues {
+            let Some(device) = &location.behind else {
+                behind.push(None);
+                continue;
+            };
+            namespaces.enter(wires)?;
+            behind.push(Some(interface_index(device)?));
+            if let std::collections::btree_map::Entry::Vacant(free) = netlinks.entry(wires) {
+                free.insert(Netlink::open()?);
+            }
+        }
         namespaces.leave()?;
         let scripted =
             namespaces.scripted().iter().map(OwnedFd::try_clone).collect::<Result<_>>()?;
-        Ok(Self { netlinks, interfaces, scripted })
+        Ok(Self { netlinks, interfaces, behind, wires, scripted })
     }
 
     /// Reads the number of scripted drops at a pipe.

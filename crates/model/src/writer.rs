@@ -46,7 +46,7 @@ pub enum Source {
         /// Time on, or its mean.
         #[serde(rename = "on_ns")]
         on: Span,
-        /// Time off, or its mean.
+        /// Time off, or its mean; 0: always on.
         #[serde(rename = "off_ns")]
         off: Span,
         /// Both times are exponential, drawn anew each time.
@@ -96,11 +96,10 @@ impl Source {
                 above_zero(at, "periodic.interval_ns", interval.as_ns())?;
                 "periodic"
             }
-            Self::OnOff { chunk_bytes, interval, on, off, .. } => {
+            Self::OnOff { chunk_bytes, interval, on, .. } => {
                 above_zero(at, "on_off.chunk_bytes", chunk_bytes)?;
                 above_zero(at, "on_off.interval_ns", interval.as_ns())?;
                 above_zero(at, "on_off.on_ns", on.as_ns())?;
-                above_zero(at, "on_off.off_ns", off.as_ns())?;
                 "on_off"
             }
             // Checked with their session or connection.

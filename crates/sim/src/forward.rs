@@ -158,6 +158,9 @@ impl World<'_> {
 
     #[inline(always)]
     fn offer(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
+        if self.pipes[pipe].leaves_first {
+            self.release_due(pipe);
+        }
         if let Some(hops) = &mut self.hops {
             hops.offered(self.now, pipe, packet, self.arena.get(packet));
         }
@@ -177,13 +180,19 @@ impl World<'_> {
                 leaves
             }
             Offered::Behind => {
-                let source = self.source(pipe, QUEUE);
-                let due = self.events.at(source).is_some_and(|at| at <= self.now);
-                if due && !self.pipes[pipe].gathers {
-                    self.release_to_inbox(pipe);
+                if !self.pipes[pipe].gathers {
+                    self.release_due(pipe);
                 }
                 None
             }
+        }
+    }
+
+    /// Releases what may leave a queue by now, if its event is due and still to come.
+    fn release_due(&mut self, pipe: usize) {
+        let source = self.source(pipe, QUEUE);
+        if self.events.at(source).is_some_and(|at| at <= self.now) {
+            self.release_to_inbox(pipe);
         }
     }
 

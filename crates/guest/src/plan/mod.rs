@@ -4,7 +4,8 @@
 //! link 3 is a veth pair `l3a`–`l3b`. Interfaces have no addresses of their own: routes name the
 //! next node and the device. A switch is a bridge. Some interfaces cannot hold the shaper of their
 //! link: those of hosts (the shaper would affect TCP), hosts with fq, and slaves of TEQL. These links
-//! pass through the namespace `wires`, which holds the shaper.
+//! pass through the namespace `wires`, which holds the shaper. So do links whose delay is behind a
+//! shaper: the queue is at the router's interface, the delay in `wires`.
 
 mod multipath;
 mod options;
@@ -12,11 +13,13 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-use crate::qdisc::{qdiscs, Qdiscs};
+use crate::aggregation::Aggregated;
+use crate::qdisc::{qdiscs, Qdiscs, Step};
 use crate::tc::refuse;
 use dumbbell_model::paths::near_end;
 use dumbbell_model::scenario::{
-    Flow, LinkState, NeighbourDiscovery, NodeKind, Rewrite, Scenario, SprayPolicy, SprayWhat,
+    AckAggregation, Flow, LinkState, NeighbourDiscovery, NodeKind, Rewrite, Scenario, SprayPolicy,
+    SprayWhat,
 };
 use dumbbell_model::{ScenarioError, Span};
 use dumbbell_packet::ecmp::FlowHash;
@@ -97,6 +100,10 @@ pub(crate) struct QueueLocation {
     pub(crate) device: String,
     /// Number of disciplines from the outermost to the pipe's queue; 0: there are none.
     pub(crate) chain: usize,
+    /// Interface in [`WIRES`] behind the queue's, if there is one.
+    pub(crate) behind: Option<String>,
+    /// True if the delay of the pipe is at the queue's interface.
+    pub(crate) delays: bool,
 }
 
 /// Plan of a scenario.
@@ -120,6 +127,18 @@ pub(crate) struct Plan {
     pub(crate) rewrites: Vec<Rewriting>,
     /// Routers with spraying per flow.
     pub(crate) per_flow: Vec<PerFlow>,
+    /// Pipes that aggregate ACKs.
+    pub(crate) aggregated: Vec<Aggregated>,
+}
+
+impl Plan {
+    /// Returns true if it needs classifiers in eBPF.
+    pub(crate) fn classifies(&self) -> bool {
+        !(self.scripted.is_empty()
+            && self.rewrites.is_empty()
+            && self.per_flow.is_empty()
+            && self.aggregated.is_empty())
+    }
 }
 
 pub(crate) fn dotted(node: usize) -> String {
@@ -143,6 +162,17 @@ fn attach(lines: &mut Vec<String>, device: &str) {
     if !lines.contains(&line) {
         lines.push(line);
     }
+}
+
+/// Name of a queue's own interface in [`WIRES`].
+fn queue_port(link: usize, side: usize) -> String {
+    format!("q{link}{}", ['a', 'b'][side])
+}
+
+/// Filter that moves arriving packets on to another interface, or copies of them.
+fn moved(from: &str, to: &str, copies: bool) -> String {
+    let (moves, then) = if copies { ("mirror", " action drop") } else { ("redirect", "") };
+    format!("filter add dev {from} ingress matchall action mirred egress {moves} dev {to}{then}")
 }
 
 struct Planner<'a> {
@@ -273,7 +303,17 @@ impl Planner<'_> {
             let apart = (0..2).any(|side| {
                 let pipe = 2 * i + side;
                 let host = self.scenario.nodes[near_end(pipe, &self.ends)].kind == NodeKind::Host;
-                !sides[side].is_empty() && (host || slaves.contains(&pipe))
+                sides[side].behind.is_some()
+                    || sides[side].aggregation.is_some()
+                    || !sides[side].is_empty() && (host || slaves.contains(&pipe))
+            });
+            // A router keeps its queue if only what is behind it is apart.
+            let routed = [0, 1].map(|side| {
+                let pipe = 2 * i + side;
+                let kind = self.scenario.nodes[near_end(pipe, &self.ends)].kind;
+                kind == NodeKind::Router
+                    && !slaves.contains(&pipe)
+                    && sides[side].aggregation.is_none()
             });
             let names = [device(2 * i), device(2 * i + 1)];
             if apart {
@@ -287,13 +327,19 @@ impl Planner<'_> {
                     lines.devices.push(port.clone());
                     attach(&mut lines.tc, &port);
                     // A copy belongs to no socket, so TCP small queues do not count it. netem's delay and
-                    // rate have the same effect (`skb_orphan_partial`).
+                    // rate have the same effect (`skb_orphan_partial`), and routers.
                     let orphans = sides[side].is_empty() || sides[side].orphans();
-                    let moves = if orphans { "redirect" } else { "mirror" };
-                    let then = if orphans { "" } else { " action drop" };
-                    lines.tc.push(format!(
-                        "filter add dev {port} ingress matchall action mirred egress {moves} dev {other}{then}"
-                    ));
+                    let copies = !(orphans || routed[side] && sides[side].behind.is_some());
+                    let between = sides[side].behind.is_some() && !routed[side];
+                    if between {
+                        self.queue_apart(i, side, &port, &other, copies);
+                    } else {
+                        lines.tc.push(moved(&port, &other, copies));
+                    }
+                    if let Some(spec) = sides[side].aggregation {
+                        let queue = if between { queue_port(i, side) } else { other };
+                        self.aggregate(i, side, port, queue, spec);
+                    }
                 }
             } else {
                 self.join(&names[0], a, &names[1], b, 2 * i);
@@ -308,25 +354,38 @@ impl Planner<'_> {
             if apart {
                 let wires = self.wires();
                 if let Some(mtu) = mtu.filter(|&mtu| mtu != 1500) {
-                    for side in ['a', 'b'] {
-                        self.plan.namespaces[wires]
-                            .up
-                            .push(format!("link set w{i}{side} mtu {mtu}"));
-                    }
+                    let here = &mut self.plan.namespaces[wires];
+                    let of_link = |port: &&String| {
+                        ['a', 'b'].map(|side| format!("{i}{side}")).contains(&port[1..].to_owned())
+                    };
+                    let ports: Vec<_> = here.devices.iter().filter(of_link).cloned().collect();
+                    here.up.extend(ports.iter().map(|port| format!("link set {port} mtu {mtu}")));
                 }
             }
             for (side, found) in sides.iter().enumerate() {
                 let pipe = 2 * i + side;
-                let (namespace, device) = if apart {
-                    // Interface at which the packets of this direction leave the wire.
-                    (self.wires(), format!("w{i}{}", ['b', 'a'][side]))
-                } else {
-                    (near_end(pipe, &self.ends), names[side].clone())
+                let near = near_end(pipe, &self.ends);
+                // Interface at which the packets of this direction leave the wire.
+                let leaves = format!("w{i}{}", ['b', 'a'][side]);
+                let (namespace, device) = match (&found.behind, apart) {
+                    (Some(_), _) if routed[side] => (near, names[side].clone()),
+                    (Some(_), _) => (self.wires(), queue_port(i, side)),
+                    (None, true) => (self.wires(), leaves.clone()),
+                    (None, false) => (near, names[side].clone()),
                 };
                 self.shape(found, namespace, &device, pipe);
+                if let Some(behind) = &found.behind {
+                    let wires = self.wires();
+                    let lines = behind.lines.iter().map(|line| line.add(&leaves));
+                    self.plan.namespaces[wires].tc.extend(lines);
+                    self.change(&behind.changes, wires, &leaves, pipe);
+                }
                 self.script(found, namespace, &device, &format!("links[{i}]"))?;
                 self.rewrite(pipe, namespace, &device)?;
-                self.plan.queues.push(QueueLocation { namespace, device, chain: found.chain });
+                let delays = !found.behind.as_ref().is_some_and(|behind| behind.delays);
+                let behind = found.behind.as_ref().map(|_| leaves);
+                let chain = found.chain;
+                self.plan.queues.push(QueueLocation { namespace, device, chain, behind, delays });
                 if paced.contains(&pipe) && !slaves.contains(&pipe) {
                     let node = near_end(pipe, &self.ends);
                     self.plan.fq_hosts.insert(node);
@@ -364,6 +423,44 @@ impl Planner<'_> {
         let sysctls = sysctls.to_vec();
         self.plan.namespaces.push(Namespace { name, sysctls, ..Namespace::default() });
         last + 1
+    }
+
+    /// Adds a queue's own interface in [`WIRES`], between the ports of its link.
+    fn queue_apart(&mut self, link: usize, side: usize, from: &str, to: &str, copies: bool) {
+        let (queue, out) = (queue_port(link, side), format!("p{link}{}", ['a', 'b'][side]));
+        self.plan.joins.push(format!(
+            "link add {queue} netns {WIRES} type veth peer name {out} netns {WIRES}"
+        ));
+        let wires = self.wires();
+        let lines = &mut self.plan.namespaces[wires];
+        for port in [&queue, &out] {
+            lines.up.push(format!("link set {port} up"));
+            lines.devices.push(port.clone());
+        }
+        lines.tc.push(moved(from, &queue, copies));
+        attach(&mut lines.tc, &out);
+        lines.tc.push(moved(&out, to, false));
+    }
+
+    /// Adds the interfaces that take the ACKs of a pipe in front of its queue.
+    fn aggregate(
+        &mut self,
+        link: usize,
+        side: usize,
+        port: String,
+        queue: String,
+        spec: AckAggregation,
+    ) {
+        let namespace = self.wires();
+        let taking = ['g', 'h'].map(|end| format!("{end}{link}{}", ['a', 'b'][side]));
+        let [near, far] = &taking;
+        let joins =
+            format!("link add {near} netns {WIRES} type veth peer name {far} netns {WIRES}");
+        self.plan.joins.push(joins);
+        let lines = &mut self.plan.namespaces[namespace];
+        lines.up.extend(taking.iter().map(|one| format!("link set {one} up")));
+        lines.devices.extend_from_slice(&taking);
+        self.plan.aggregated.push(Aggregated { namespace, port, taking, queue, spec });
     }
 
     /// Adds a veth pair between two namespaces. Its first end is the interface of `pipe`.
@@ -448,7 +545,11 @@ impl Planner<'_> {
             lines.push(format!("filter add dev {device} egress {police}"));
         }
         lines.extend(found.lines.iter().map(|line| line.add(device)));
-        for (at, step) in &found.changes {
+        self.change(&found.changes, namespace, device, pipe);
+    }
+
+    fn change(&mut self, changes: &[(Span, Step)], namespace: usize, device: &str, pipe: usize) {
+        for (at, step) in changes {
             let (lines, state) = (step.lines(device), step.state());
             self.plan.changes.push(TimedChange { at: *at, namespace, pipe, lines, state });
         }

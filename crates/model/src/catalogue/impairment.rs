@@ -92,7 +92,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         name: "ack_aggregation",
         title: "ACK aggregation",
-        linux: "",
+        linux: "the sockets of `crates/guest/src/aggregation.rs`, in front of the queue",
         source: "RFC 3449 §4",
         about: "Bare ACKs are collected and enter the queue in batches.",
         parameters: &[
@@ -136,7 +136,7 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         name: "reordering",
         title: "Reordering",
-        linux: "",
+        linux: "netem reorder, at an interface behind the queue",
         source: "RFC 4737",
         about: "A share of packets is held back on the line and arrives behind later ones.",
         parameters: &[

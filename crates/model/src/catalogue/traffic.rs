@@ -83,9 +83,9 @@ const VIDEO: &[Parameter] = &[
         "largest payload of a datagram; the datagrams of a frame are sent together",
     ),
     time("on", 1, 2_000_000_000).within(1, ANY).at("on_ns", "time on; with `exponential` the mean"),
-    time("off", 1, 1_000_000_000)
-        .within(1, ANY)
-        .at("off_ns", "time off; with `exponential` the mean"),
+    time("off", 0, 1_000_000_000)
+        .within(0, ANY)
+        .at("off_ns", "time off, 0 s: always on; with `exponential` the mean"),
     choice("lengths", &["fixed", "exponential"])
         .at("lengths", "fixed times on and off, or drawn from exponential distributions"),
 ];

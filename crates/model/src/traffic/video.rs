@@ -21,7 +21,7 @@ pub struct Video {
     /// Time on, or its mean.
     #[serde(rename = "on_ns")]
     pub on: Span,
-    /// Time off, or its mean.
+    /// Time off, or its mean; 0: always on.
     #[serde(rename = "off_ns")]
     pub off: Span,
     /// Distribution of both times.
@@ -72,7 +72,6 @@ impl TrafficKind for Video {
         above_zero(at, "rate_bps", self.rate_bps.as_bps())?;
         above_zero(at, "frame_ns", self.frame.as_ns())?;
         above_zero(at, "on_ns", self.on.as_ns())?;
-        above_zero(at, "off_ns", self.off.as_ns())?;
         in_range(at, "datagram_bytes", self.datagram_bytes, 1, MOST_BYTES)
     }
 

@@ -122,6 +122,13 @@ impl Sender {
         }
     }
 
+    /// Payload of an skb from this segment on.
+    fn skb_bytes(&self, id: SegmentId) -> u64 {
+        let payload = |id| u64::from(self.queue.get(id).payload_bytes);
+        let rest = (id + 1..self.queue.end_id()).take_while(|&id| self.queue.get(id).continues_skb);
+        payload(id) + rest.map(payload).sum::<u64>()
+    }
+
     /// Size of the segments of the skb that ends with this one (`tcp_skb_seglen`).
     fn seglen(&self, mut id: SegmentId) -> u32 {
         let front = self.queue.front_id();
@@ -204,8 +211,9 @@ impl Sender {
                 hole_seen |= !segment.lost && !segment.retransmitted && !segment.sacked;
                 self.end_skb(id, std::mem::take(&mut skb_segments));
             } else {
-                let bytes = u64::from(segment.payload_bytes);
-                if self.small_queue_blocked(bytes, 1) || !self.retransmit(id, why, same_skb) {
+                // Asked once for each skb, by its whole size (`tcp_small_queue_check`).
+                let blocked = !same_skb && self.small_queue_blocked(self.skb_bytes(id), 1);
+                if blocked || !self.retransmit(id, why, same_skb) {
                     break;
                 }
                 skb_segments += 1;

@@ -34,7 +34,7 @@ use delivery_trace::DeliveryTrace;
 pub(crate) use delivery_trace::OPPORTUNITY_BYTES;
 use drop_reason::DropReason;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{self, Change, Scenario};
+use dumbbell_model::scenario::{Change, Scenario};
 use dumbbell_model::{Framing, Rate, Span, Time};
 use dumbbell_packet::Packet;
 use line::OnLine;
@@ -119,12 +119,12 @@ pub(crate) struct Pipe {
     trains: VecDeque<Time>,
 
     pub(crate) taps: Option<Box<EndTaps>>,
-    /// Arrivals of one instant are in the queue before the shaper is asked for a packet: below
+    /// Arrivals of one instant are in the queue before the shaper is asked for a packet: slots below
     /// netem's delay, which hands over all that is due before it asks (`netem_dequeue`).
-    /// HTB's drops are the kernel's without this (docs/disciplines.md); why is not known.
     pub(crate) gathers: bool,
-    /// Its token bucket stands for a wire.
-    is_wire: bool,
+    /// What is due leaves the queue before a packet that arrives at the same instant enters it: the
+    /// kernel runs the queues whose timers expire before it takes in packets (NET_TX before NET_RX).
+    pub(crate) leaves_first: bool,
     framing: Framing,
     pub(crate) name: String,
     /// Name of the queue in `tc`.
@@ -155,8 +155,8 @@ impl Pipe {
             is_line: !properties.own_event,
             has_rare_events: row.changes.properties().acts || row.ack_aggregation.acts(),
             keeps_order: properties.keeps_order,
-            is_wire: matches!(spec.shaper, scenario::Shaper::Serial { .. }) && spec.slots.is_none(),
-            gathers: delayed && matches!(row.shaper, Shaper::Tbf(_) | Shaper::Slots(_)),
+            gathers: delayed && matches!(row.shaper, Shaper::Slots(_)),
+            leaves_first: matches!(row.shaper, Shaper::Tbf(_)) || spec.queue.own_rate().is_some(),
             queue_name: spec.queue.name(),
             row: of_stages.acts.then(|| Box::new(row)),
             wire,
@@ -372,13 +372,10 @@ impl Pipe {
         Ok(Release::OnLine)
     }
 
-    /// Returns true if a departure at `at` follows all arrivals of that instant.
-    ///
-    /// Below a delay what may leave at once waits for the rest of its burst. A wire's bucket holds one
-    /// frame, so each wake-up of the kernel's timer that is late makes all frames behind it later,
-    /// too: what their acknowledgements clock arrives first. A deeper bucket makes up for it.
+    /// Returns true if a departure at `at` follows all arrivals of that instant: it waits for the rest of
+    /// its burst.
     pub(crate) fn leaves_last(&self, now: Time, at: Time) -> bool {
-        self.gathers && (at <= now || self.is_wire)
+        self.gathers && at <= now
     }
 
     fn trace(&mut self) -> Option<&mut DeliveryTrace> {

@@ -1,11 +1,18 @@
-//! One direction of a link as arguments of `tc`. The order of a constant delay and a queue does not change
-//! arrival times. The delay comes first, since netem can be the parent of a shaper, not its child.
+//! One direction of a link as arguments of `tc`. A netem with a delay above a shaper would hand over all
+//! packets of one instant before it asks the shaper for one (`netem_dequeue`). So the delay of a shaped
+//! pipe is at a second interface, behind the queue's, as is the transmission time of its wire.
+
+mod netem;
+mod step;
 
 use crate::discipline::{fifo, shaped_framing, Builder, Line};
 use crate::tc::{micros, refuse, ENDLESS_PACKETS};
-use dumbbell_model::scenario::{Change, LinkState, Loss, Pipe, Shaper};
-use dumbbell_model::{Framing, Queue, ScenarioError, Span};
+use dumbbell_model::scenario::{AckAggregation, Change, LinkState, Pipe, Shaper};
+use dumbbell_model::{Queue, Rate, ScenarioError, Span};
+use netem::{damage, held_back, loss, losses, rate, Netem};
 use std::collections::BTreeMap;
+use step::Changes;
+pub(crate) use step::{Step, DOWN_HANDLE};
 
 /// Limit in bytes that tbf requires but does not use, since it has a child.
 const UNUSED_BYTES: u64 = 1 << 20;
@@ -14,45 +21,6 @@ const UNUSED_BYTES: u64 = 1 << 20;
 const IN_ORDER: &str = "rate 100000000000000bit";
 /// Burst of a bucket that models a wire: one frame at a time.
 const FULL_FRAME_BYTES: u64 = 1514;
-
-/// Discipline of a link that is down: it drops every packet, and counts.
-const DOWN: &str = "root handle 7fff: netem limit 1 loss random 100%";
-/// Major number of its handle.
-pub(crate) const DOWN_HANDLE: u32 = 0x7fff;
-
-/// A step of `tc` at a device during the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Arguments of `tc qdisc change` after the device.
-    Change(String),
-    /// The link goes down. Its disciplines are removed, with their packets: as an interface that loses
-    /// its carrier frees them (`dev_deactivate`), which a veth pair has in both directions only.
-    Down,
-    /// The link comes up: its disciplines as at the beginning, with the values of now.
-    Up(Vec<Line>),
-}
-
-impl Step {
-    /// Lines of `tc -batch`.
-    pub(crate) fn lines(&self, device: &str) -> Vec<String> {
-        match self {
-            Self::Change(line) => vec![format!("qdisc change dev {device} {line}")],
-            Self::Down => vec![format!("qdisc replace dev {device} {DOWN}")],
-            Self::Up(lines) => std::iter::once(format!("qdisc del dev {device} root"))
-                .chain(lines.iter().map(|line| line.add(device)))
-                .collect(),
-        }
-    }
-
-    /// State of the link from now on; `None`: it stays.
-    pub(crate) fn state(&self) -> Option<LinkState> {
-        match self {
-            Self::Change(_) => None,
-            Self::Down => Some(LinkState::Down),
-            Self::Up(_) => Some(LinkState::Up),
-        }
-    }
-}
 
 /// Commands of a pipe, without the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +36,22 @@ pub(crate) struct Qdiscs {
     /// True if headers are rewritten.
     pub(crate) rewrites: bool,
     /// Changes by time.
-    pub(crate) changes: Vec<(Span, Step)>,
+    pub(crate) changes: Changes,
+    /// Aggregation of ACKs in front of all disciplines.
+    pub(crate) aggregation: Option<AckAggregation>,
+    /// What is behind the queue, at an interface of its own.
+    pub(crate) behind: Option<Behind>,
+}
+
+/// Disciplines of the interface behind the queue's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Behind {
+    /// Commands that add them, outermost first.
+    pub(crate) lines: Vec<Line>,
+    /// Changes by time.
+    pub(crate) changes: Changes,
+    /// True if they have the delay of the pipe, which is in front of the queue otherwise.
+    pub(crate) delays: bool,
 }
 
 impl Qdiscs {
@@ -86,59 +69,9 @@ impl Qdiscs {
             && self.police.is_none()
             && self.scripted.is_empty()
             && !self.rewrites
+            && self.behind.is_none()
+            && self.aggregation.is_none()
             && !fails
-    }
-}
-
-/// Options of one netem.
-#[derive(Clone, Debug, Default)]
-struct Netem {
-    delay: Span,
-    jitter: Span,
-    limit: u64,
-    loss: String,
-    other: String,
-    rate: String,
-    slot: String,
-}
-
-impl Netem {
-    fn line(&self) -> String {
-        let mut line = format!("netem limit {}", self.limit);
-        if self.delay > Span::ZERO || self.jitter > Span::ZERO {
-            // netem's jitter is the half width around the mean; the scenario's adds to the delay.
-            let half = self.jitter.as_ns() / 2;
-            line += &format!(" delay {}", micros(self.delay.as_ns() + half));
-            if half > 0 {
-                line += &format!(" {}", micros(half));
-            }
-        }
-        for part in [&self.loss, &self.other, &self.rate, &self.slot] {
-            if !part.is_empty() {
-                line += " ";
-                line += part;
-            }
-        }
-        line
-    }
-}
-
-fn percent(probability: f64) -> String {
-    format!("{}%", probability * 100.0)
-}
-
-fn loss(loss: &Loss, field: &str) -> Result<String, ScenarioError> {
-    match loss {
-        Loss::None => Ok(String::new()),
-        Loss::Independent { probability } => Ok(format!("loss random {}", percent(*probability))),
-        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => Ok(format!(
-            "loss gemodel {} {} {} {}",
-            percent(*good_to_bad),
-            percent(*bad_to_good),
-            percent(*loss_bad),
-            percent(*loss_good)
-        )),
-        Loss::Scripted { .. } => refuse(field, "scripted loss from a time on"),
     }
 }
 
@@ -177,6 +110,15 @@ pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
         }
 }
 
+/// Rate of a netem behind a FIFO that stands for a wire: the bucket in front lets a frame go when the wire
+/// begins to send it. `None` if the pipe is no such wire (netem has no minimum length).
+fn wire_rate(pipe: &Pipe, rate_bps: Option<Rate>) -> Option<String> {
+    let fifo =
+        matches!((&pipe.shaper, &pipe.queue), (Shaper::Serial { .. }, Queue::DropTail { .. }));
+    let wire = fifo && pipe.slots.is_none() && pipe.framing.mpu_bytes == 0;
+    (wire && !serialised_by_netem(pipe)).then(|| rate(pipe, rate_bps.unwrap_or_default().as_bps()))
+}
+
 /// Commands of a pipe. `frame_bytes`: frame of the longest packet; `field`: path of the pipe in the
 /// scenario.
 ///
@@ -184,11 +126,9 @@ pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
 /// Refuses what Linux's queueing disciplines cannot do, at the field that asks for it.
 pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdiscs, ScenarioError> {
     let at = |name: &str| format!("{field}.{name}");
-    if pipe.ack_aggregation.is_some() {
-        return refuse(at("ack_aggregation"), "aggregation of ACKs");
-    }
-    if pipe.reordering.is_some() {
-        return refuse(at("reordering"), "holding packets back by a fixed time");
+    let fails = pipe.changes.iter().any(|change| change.state.is_some());
+    if pipe.ack_aggregation.is_some() && fails {
+        return refuse(at("ack_aggregation"), "aggregation of ACKs on a link that goes down");
     }
     let (_, scripted) = losses(&pipe.loss, &at("loss"))?;
     let stages = Stages::of(pipe, frame_bytes, field)?;
@@ -200,31 +140,12 @@ pub(crate) fn qdiscs(pipe: &Pipe, frame_bytes: u64, field: &str) -> Result<Qdisc
             policer.burst_bytes
         )
     });
-    let changes = stages.changes(frame_bytes)?;
+    let (last, delays) = (stages.last(), stages.behind.is_some());
+    let (changes, later) = stages.changes(frame_bytes)?;
+    let behind = (!last.is_empty()).then_some(Behind { lines: last, changes: later, delays });
     let rewrites = !pipe.rewrites.is_empty();
-    Ok(Qdiscs { lines, chain, police, scripted, rewrites, changes })
-}
-
-/// Loss as options of netem, and scripted drops by flow.
-fn losses(spec: &Loss, field: &str) -> Result<(String, BTreeMap<String, Vec<u64>>), ScenarioError> {
-    let mut scripted: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    let Loss::Scripted { drops } = spec else { return Ok((loss(spec, field)?, scripted)) };
-    for drop in drops {
-        scripted.entry(drop.flow.clone()).or_default().push(drop.nth);
-    }
-    Ok((String::new(), scripted))
-}
-
-/// Duplication and corruption as options of netem.
-fn damage(pipe: &Pipe) -> String {
-    let mut parts = Vec::new();
-    if pipe.duplication > 0.0 {
-        parts.push(format!("duplicate {}", percent(pipe.duplication)));
-    }
-    if pipe.corruption > 0.0 {
-        parts.push(format!("corrupt {}", percent(pipe.corruption)));
-    }
-    parts.join(" ")
+    let aggregation = pipe.ack_aggregation;
+    Ok(Qdiscs { lines, chain, police, scripted, rewrites, changes, aggregation, behind })
 }
 
 /// Limits of a drop-tail queue in packets and bytes.
@@ -243,8 +164,10 @@ struct Stages<'a> {
     burst_bytes: u64,
     /// Arguments of the disciplines without classes, outermost first.
     lines: Vec<String>,
-    /// netem with the delay.
+    /// netem in front of the queue: loss and damage, and the delay where nothing shapes.
     wire: Netem,
+    /// netem behind the queue, if it shapes: transmission time and delay.
+    behind: Option<Netem>,
     /// netem that holds the queue.
     held: Option<Netem>,
     /// Innermost discipline.
@@ -265,7 +188,16 @@ impl<'a> Stages<'a> {
             Shaper::Tbf { burst_bytes, .. } => burst_bytes,
             _ => FULL_FRAME_BYTES.max(frame_bytes), // Of a wire.
         };
-        Self { pipe, field, burst_bytes, lines: Vec::new(), wire, held: None, tree: None }
+        Self {
+            pipe,
+            field,
+            burst_bytes,
+            lines: Vec::new(),
+            wire,
+            behind: None,
+            held: None,
+            tree: None,
+        }
     }
 
     /// All stages of a pipe.
@@ -315,7 +247,9 @@ impl<'a> Stages<'a> {
                     return Ok(());
                 }
                 let (mut limit_packets, mut limit_bytes) = limits(queue);
-                if matches!(pipe.shaper, Shaper::Serial { .. }) {
+                if wire_rate(pipe, pipe.rate()).is_none()
+                    && !matches!(pipe.shaper, Shaper::Tbf { .. })
+                {
                     // The frame that waits for tokens models the one on the wire.
                     limit_packets = limit_packets.map(|packets| packets + 1);
                     limit_bytes = limit_bytes.map(|bytes| bytes + self.burst_bytes);
@@ -377,14 +311,38 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// Adds the netem with the delay as outermost discipline, if it is needed.
+    /// Returns true if packets have a delay at some time of the run.
+    fn delayed(&self) -> bool {
+        let pipe = self.pipe;
+        pipe.delay > Span::ZERO
+            || pipe.jitter > Span::ZERO
+            || pipe.changes.iter().any(|change| change.delay.is_some())
+    }
+
+    /// Moves the delay behind a queue that shapes.
+    fn split(&mut self) {
+        let shapes = self.tree.is_some() || self.lines.iter().any(|line| line.starts_with("tbf"));
+        let rate = wire_rate(self.pipe, self.pipe.rate());
+        if self.held.is_some() || !shapes || !(self.delayed() || rate.is_some()) {
+            return;
+        }
+        let Netem { delay, jitter, limit, .. } = self.wire;
+        let rate = rate.unwrap_or_else(|| std::mem::take(&mut self.wire.rate));
+        self.behind = Some(Netem { delay, jitter, limit, rate, ..Netem::default() });
+        (self.wire.delay, self.wire.jitter) = (Span::ZERO, Span::ZERO);
+        self.wire.rate = String::new();
+    }
+
+    /// Adds the netem in front of the queue as outermost discipline, if it is needed.
     fn delay(&mut self) -> Result<(), ScenarioError> {
+        self.split();
         let (pipe, wire) = (self.pipe, &self.wire);
         let passive = wire.delay == Span::ZERO
             && wire.jitter == Span::ZERO
             && wire.loss.is_empty()
             && wire.other.is_empty();
-        let changes = |change: &Change| change.loss.is_some() || change.delay.is_some();
+        let delays = self.behind.is_none();
+        let changes = |change: &Change| change.loss.is_some() || (delays && change.delay.is_some());
         let changed = self.held.is_none() && pipe.changes.iter().any(changes);
         if !passive || changed {
             self.lines.insert(0, wire.line());
@@ -421,38 +379,69 @@ impl<'a> Stages<'a> {
         Ok((lines, chain))
     }
 
-    /// Timed changes. Every line of `tc qdisc change` carries all options of its stage.
-    fn changes(mut self, frame_bytes: u64) -> Result<Vec<(Span, Step)>, ScenarioError> {
-        let (mut steps, mut now, mut down) = (Vec::new(), self.pipe.clone(), false);
+    /// Timed changes of the queue's interface and of the one behind it. Every line of `tc qdisc change`
+    /// carries all options of its stage.
+    fn changes(mut self, frame_bytes: u64) -> Result<(Changes, Changes), ScenarioError> {
+        let (mut steps, mut later) = (Vec::new(), Vec::new());
+        let (mut now, mut down) = (self.pipe.clone(), false);
         for (i, change) in self.pipe.changes.iter().enumerate() {
             let field = format!("{}.changes[{i}]", self.field);
             note(&mut now, change);
             let lines = self.change(change, &field)?;
+            let behind = self.change_behind(change);
             // A link that is down has no discipline to change. It comes up with the newest values.
             if !down && change.state.is_none() {
                 steps.extend(lines.into_iter().map(|line| (change.at, Step::Change(line))));
+                later.extend(behind.map(|line| (change.at, Step::Change(line))));
             }
             let Some(state) = change.state else { continue };
             down = state == LinkState::Down;
+            let stages = Stages::of(&now, frame_bytes, self.field)?;
             let step = match state {
                 LinkState::Down => Step::Down,
-                LinkState::Up => Step::Up(Stages::of(&now, frame_bytes, self.field)?.commands()?.0),
+                LinkState::Up => Step::Up(stages.commands()?.0),
             };
             steps.push((change.at, step));
+            // What travels is lost with what waits.
+            let last = stages.last();
+            if !last.is_empty() {
+                later.push((change.at, Step::Anew(last)));
+            }
         }
-        Ok(steps)
+        Ok((steps, later))
     }
 
-    /// Lines of one change of values.
+    /// Commands of the interface behind the queue's: transmission time and delay, then reordering.
+    fn last(&self) -> Vec<Line> {
+        let reordering = held_back(self.pipe);
+        let netems = self.behind.iter().chain(reordering.iter());
+        let placed = |(depth, netem): (usize, &Netem)| format!("{} {}", place(depth), netem.line());
+        netems.enumerate().map(placed).map(Line::qdisc).collect()
+    }
+
+    /// Line of a change at the interface behind the queue's.
+    fn change_behind(&mut self, change: &Change) -> Option<String> {
+        let rate = change.rate_bps.and_then(|rate| wire_rate(self.pipe, Some(rate)));
+        let behind = self.behind.as_mut()?;
+        if change.delay.is_none() && rate.is_none() {
+            return None;
+        }
+        behind.delay = change.delay.unwrap_or(behind.delay);
+        behind.rate = rate.unwrap_or_else(|| std::mem::take(&mut behind.rate));
+        Some(format!("{} {}", place(0), behind.line()))
+    }
+
+    /// Lines of one change of values at the queue's interface.
     fn change(&mut self, change: &Change, field: &str) -> Result<Vec<String>, ScenarioError> {
         let mut lines = Vec::new();
         if let Some(rate_bps) = change.rate_bps {
             lines.extend(self.new_rate(rate_bps.as_bps(), field)?);
         }
-        if change.delay.is_some() || change.loss.is_some() {
+        let delay = change.delay.filter(|_| self.behind.is_none());
+        if delay.is_some() || change.loss.is_some() {
             let depth = if self.held.is_some() { self.lines.len() - 1 } else { 0 };
             let stage = self.held.as_mut().unwrap_or(&mut self.wire);
-            stage.delay = change.delay.unwrap_or(stage.delay);
+            stage.delay = delay.unwrap_or(stage.delay);
             if let Some(new) = &change.loss {
                 let line = loss(new, &format!("{field}.loss"))?;
                 // Only an explicit loss of 0 removes an earlier loss.
@@ -509,180 +498,5 @@ fn place(depth: usize) -> String {
     }
 }
 
-/// Rate of netem, with overhead per packet and size of cells.
-fn rate(pipe: &Pipe, rate_bps: u64) -> String {
-    let Framing { overhead_bytes, atm, .. } = pipe.framing;
-    match (overhead_bytes, atm) {
-        (0, false) => format!("rate {rate_bps}bit"),
-        (bytes, false) => format!("rate {rate_bps}bit {bytes}"),
-        (bytes, true) => format!("rate {rate_bps}bit {bytes} 48 5"),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use dumbbell_model::scenario::Policer;
-    use dumbbell_model::Rate;
-
-    fn bare() -> Pipe {
-        Pipe {
-            policer: None,
-            loss: Loss::None,
-            corruption: 0.0,
-            duplication: 0.0,
-            queue: Queue::DropTail { limit_packets: None, limit_bytes: None },
-            shaper: Shaper::None,
-            framing: Framing::default(),
-            delay: Span::ZERO,
-            jitter: Span::ZERO,
-            reordering: None,
-            ack_aggregation: None,
-            slots: None,
-            rewrites: Vec::new(),
-            changes: Vec::new(),
-        }
-    }
-
-    fn lines(pipe: &Pipe) -> Vec<String> {
-        qdiscs(pipe, 1514, "p")
-            .map(|found| found.lines.iter().map(|line| line.arguments.clone()).collect())
-            .unwrap_or_default()
-    }
-
-    #[test]
-    fn a_wire_without_anything_needs_no_qdisc() {
-        assert_eq!(qdiscs(&bare(), 1514, "p"), Ok(Qdiscs::default()));
-    }
-
-    #[test]
-    fn study_1_has_netem_as_the_child_of_tbf() {
-        let pipe = Pipe {
-            shaper: Shaper::Tbf {
-                rate_bps: Rate::from_bps(10_000_000),
-                burst_bytes: 5120,
-                initial_bytes: None,
-                peak: None,
-            },
-            queue: Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 },
-            loss: Loss::Independent { probability: 0.01 },
-            ..bare()
-        };
-        let expected = [
-            "root handle 1: tbf rate 10000000bit burst 5120b limit 1048576b",
-            "parent 1:1 handle 2: netem limit 100 delay 5000us loss random 1%",
-        ];
-        assert_eq!(lines(&pipe), expected);
-    }
-
-    #[test]
-    fn a_serial_link_is_a_netem_with_a_rate_behind_its_delay() {
-        let pipe = Pipe {
-            shaper: Shaper::Serial { rate_bps: Rate::from_bps(1_000_000) },
-            queue: Queue::DropTail { limit_packets: Some(50), limit_bytes: None },
-            delay: Span::from_ms(10),
-            ..bare()
-        };
-        let expected = [
-            "root handle 1: netem limit 1000000 delay 10000us",
-            "parent 1:1 handle 2: netem limit 51 rate 1000000bit",
-        ];
-        assert_eq!(lines(&pipe), expected);
-        let bytes = Queue::DropTail { limit_packets: None, limit_bytes: Some(30_000) };
-        let pipe = Pipe { queue: bytes, delay: Span::ZERO, ..pipe };
-        let expected = [
-            "root handle 1: tbf rate 1000000bit burst 1514b limit 1048576b",
-            "parent 1:1 handle 2: bfifo limit 31514b",
-        ];
-        assert_eq!(lines(&pipe), expected);
-    }
-
-    #[test]
-    fn jitter_of_a_link_keeps_the_order_and_that_of_a_netem_does_not() {
-        let jitter = Span::from_ms(2);
-        let pipe = Pipe { delay: Span::from_ms(5), jitter, ..bare() };
-        let line = "root handle 1: netem limit 1000000 delay 6000us 1000us rate 100000000000000bit";
-        assert_eq!(lines(&pipe), [line]);
-        let queue = Queue::Netem { delay: Span::from_ms(5), jitter, limit_packets: 100 };
-        let line = "root handle 1: netem limit 100 delay 6000us 1000us";
-        assert_eq!(lines(&Pipe { queue, ..bare() }), [line]);
-    }
-
-    #[test]
-    fn a_netem_that_duplicates_stands_alone() {
-        let pipe = Pipe {
-            shaper: Shaper::Serial { rate_bps: Rate::from_bps(1_000_000) },
-            queue: Queue::DropTail { limit_packets: Some(50), limit_bytes: None },
-            duplication: 0.01,
-            ..bare()
-        };
-        let expected = [
-            "root handle 1: netem limit 1000000 duplicate 1%",
-            "parent 1:1 handle 2: tbf rate 1000000bit burst 1514b limit 1048576b",
-            "parent 2:1 handle 3: pfifo limit 51",
-        ];
-        assert_eq!(lines(&pipe), expected);
-        let queue =
-            Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 };
-        let pipe = Pipe { queue, delay: Span::from_ms(1), ..pipe };
-        assert!(qdiscs(&pipe, 1514, "p").is_err_and(|error| error.path == "p.duplication"));
-    }
-
-    #[test]
-    fn changes_carry_all_options_of_their_stage() {
-        let change = Change {
-            at: Span::from_s(5),
-            rate_bps: None,
-            delay: Some(Span::from_ms(20)),
-            loss: Some(Loss::None),
-            state: None,
-        };
-        let pipe = Pipe {
-            delay: Span::from_ms(10),
-            loss: Loss::Independent { probability: 0.5 },
-            policer: Some(Policer { rate_bps: Rate::from_bps(8000), burst_bytes: 3000 }),
-            changes: vec![change],
-            ..bare()
-        };
-        let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
-        let line = "root handle 1: netem limit 1000000 delay 20000us loss random 0%";
-        assert_eq!(found.changes, [(Span::from_s(5), Step::Change(line.to_owned()))]);
-        let police = "matchall action police rate 8000bit burst 3000b conform-exceed drop";
-        assert_eq!(found.police.as_deref(), Some(police));
-    }
-
-    #[test]
-    fn a_link_comes_up_with_the_values_of_then() {
-        let state = |s, state| Change {
-            at: Span::from_s(s),
-            rate_bps: None,
-            delay: None,
-            loss: None,
-            state: Some(state),
-        };
-        let slower =
-            Change { delay: Some(Span::from_ms(20)), state: None, ..state(2, LinkState::Up) };
-        let pipe = Pipe {
-            delay: Span::from_ms(10),
-            changes: vec![state(1, LinkState::Down), slower, state(3, LinkState::Up)],
-            ..bare()
-        };
-        let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
-        let steps: Vec<_> = found.changes.iter().flat_map(|(_, step)| step.lines("d")).collect();
-        let expected = [
-            "qdisc replace dev d root handle 7fff: netem limit 1 loss random 100%",
-            "qdisc del dev d root",
-            "qdisc add dev d root handle 1: netem limit 1000000 delay 20000us",
-        ];
-        assert_eq!(steps, expected);
-        let pipe = Pipe { delay: Span::ZERO, ..pipe };
-        assert!(qdiscs(&pipe, 1514, "p").is_ok_and(|found| !found.is_empty()));
-    }
-
-    #[test]
-    fn what_linux_cannot_do_is_refused_by_field() {
-        let pipe = Pipe { shaper: Shaper::Trace { deliveries_ms: vec![1] }, ..bare() };
-        let Err(error) = qdiscs(&pipe, 1514, "links[0].forward") else { panic!("accepted") };
-        assert_eq!(error.path, "links[0].forward.shaper");
-    }
-}
+mod tests;

@@ -1,0 +1,101 @@
+//! netem's arguments.
+
+use crate::tc::{micros, refuse, ENDLESS_PACKETS};
+use dumbbell_model::scenario::{Loss, Pipe};
+use dumbbell_model::{Framing, ScenarioError, Span};
+use std::collections::BTreeMap;
+
+/// Options of one netem.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Netem {
+    pub(super) delay: Span,
+    pub(super) jitter: Span,
+    pub(super) limit: u64,
+    pub(super) loss: String,
+    pub(super) other: String,
+    pub(super) rate: String,
+    pub(super) slot: String,
+}
+
+impl Netem {
+    pub(super) fn line(&self) -> String {
+        let mut line = format!("netem limit {}", self.limit);
+        if self.delay > Span::ZERO || self.jitter > Span::ZERO {
+            // netem's jitter is the half width around the mean; the scenario's adds to the delay.
+            let half = self.jitter.as_ns() / 2;
+            line += &format!(" delay {}", micros(self.delay.as_ns() + half));
+            if half > 0 {
+                line += &format!(" {}", micros(half));
+            }
+        }
+        for part in [&self.loss, &self.other, &self.rate, &self.slot] {
+            if !part.is_empty() {
+                line += " ";
+                line += part;
+            }
+        }
+        line
+    }
+}
+
+fn percent(probability: f64) -> String {
+    format!("{}%", probability * 100.0)
+}
+
+pub(super) fn loss(loss: &Loss, field: &str) -> Result<String, ScenarioError> {
+    match loss {
+        Loss::None => Ok(String::new()),
+        Loss::Independent { probability } => Ok(format!("loss random {}", percent(*probability))),
+        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => Ok(format!(
+            "loss gemodel {} {} {} {}",
+            percent(*good_to_bad),
+            percent(*bad_to_good),
+            percent(*loss_bad),
+            percent(*loss_good)
+        )),
+        Loss::Scripted { .. } => refuse(field, "scripted loss from a time on"),
+    }
+}
+
+/// Loss as options of netem, and scripted drops by flow.
+pub(super) fn losses(
+    spec: &Loss,
+    field: &str,
+) -> Result<(String, BTreeMap<String, Vec<u64>>), ScenarioError> {
+    let mut scripted: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let Loss::Scripted { drops } = spec else { return Ok((loss(spec, field)?, scripted)) };
+    for drop in drops {
+        scripted.entry(drop.flow.clone()).or_default().push(drop.nth);
+    }
+    Ok((String::new(), scripted))
+}
+
+/// Duplication and corruption as options of netem.
+pub(super) fn damage(pipe: &Pipe) -> String {
+    let mut parts = Vec::new();
+    if pipe.duplication > 0.0 {
+        parts.push(format!("duplicate {}", percent(pipe.duplication)));
+    }
+    if pipe.corruption > 0.0 {
+        parts.push(format!("corrupt {}", percent(pipe.corruption)));
+    }
+    parts.join(" ")
+}
+
+/// The netem that holds some packets back: all others pass at once (`reorder` of `netem_enqueue`).
+pub(super) fn held_back(pipe: &Pipe) -> Option<Netem> {
+    let held = pipe.reordering.filter(|held| held.probability > 0.0)?;
+    let passing = 1.0 - held.probability;
+    let other = if passing > 0.0 { format!("reorder {}", percent(passing)) } else { String::new() };
+    Some(Netem { delay: held.extra_delay, limit: ENDLESS_PACKETS, other, ..Netem::default() })
+}
+
+/// Rate of netem, with overhead per packet and size of cells.
+pub(super) fn rate(pipe: &Pipe, rate_bps: u64) -> String {
+    let Framing { overhead_bytes, atm, .. } = pipe.framing;
+    match (overhead_bytes, atm) {
+        (0, false) => format!("rate {rate_bps}bit"),
+        (bytes, false) => format!("rate {rate_bps}bit {bytes}"),
+        (bytes, true) => format!("rate {rate_bps}bit {bytes} 48 5"),
+    }
+}

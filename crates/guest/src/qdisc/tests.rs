@@ -1,0 +1,234 @@
+//! Arguments of `tc` for one direction of a link.
+
+use super::*;
+use dumbbell_model::scenario::{Loss, Policer, Reordering};
+use dumbbell_model::Framing;
+
+fn bare() -> Pipe {
+    Pipe {
+        policer: None,
+        loss: Loss::None,
+        corruption: 0.0,
+        duplication: 0.0,
+        queue: Queue::DropTail { limit_packets: None, limit_bytes: None },
+        shaper: Shaper::None,
+        framing: Framing::default(),
+        delay: Span::ZERO,
+        jitter: Span::ZERO,
+        reordering: None,
+        ack_aggregation: None,
+        slots: None,
+        rewrites: Vec::new(),
+        changes: Vec::new(),
+    }
+}
+
+fn lines(pipe: &Pipe) -> Vec<String> {
+    qdiscs(pipe, 1514, "p")
+        .map(|found| found.lines.iter().map(|line| line.arguments.clone()).collect())
+        .unwrap_or_default()
+}
+
+fn behind(pipe: &Pipe) -> Option<Vec<String>> {
+    let last = qdiscs(pipe, 1514, "p").ok()?.behind?.lines;
+    Some(last.into_iter().map(|line| line.arguments).collect())
+}
+
+/// Above the bucket netem would hand over all packets of one instant at once.
+#[test]
+fn the_delay_of_a_token_bucket_is_behind_it() {
+    let shaper = Shaper::Tbf {
+        rate_bps: Rate::from_bps(10_000_000),
+        burst_bytes: 62_000,
+        initial_bytes: None,
+        peak: None,
+    };
+    let queue = Queue::DropTail { limit_packets: Some(8), limit_bytes: None };
+    let change = Change {
+        at: Span::from_s(1),
+        rate_bps: None,
+        delay: Some(Span::from_ms(1)),
+        loss: None,
+        state: None,
+    };
+    let changes = vec![change];
+    let pipe = Pipe { shaper, queue, delay: Span::from_ms(5), changes, ..bare() };
+    let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
+    let expected = [
+        "root handle 1: tbf rate 10000000bit burst 62000b limit 1048576b",
+        "parent 1:1 handle 2: pfifo limit 8",
+    ];
+    assert_eq!(lines(&pipe), expected);
+    let Some(last) = found.behind else { panic!("nothing behind") };
+    assert!(last.delays);
+    let delayed = Line::qdisc("root handle 1: netem limit 1000000 delay 5000us".to_owned());
+    assert_eq!(last.lines, [delayed]);
+    let changed = Step::Change("root handle 1: netem limit 1000000 delay 1000us".to_owned());
+    assert_eq!((last.changes, found.changes), (vec![(Span::from_s(1), changed)], vec![]));
+}
+
+#[test]
+fn a_wire_without_anything_needs_no_qdisc() {
+    assert_eq!(qdiscs(&bare(), 1514, "p"), Ok(Qdiscs::default()));
+}
+
+#[test]
+fn study_1_has_netem_as_the_child_of_tbf() {
+    let pipe = Pipe {
+        shaper: Shaper::Tbf {
+            rate_bps: Rate::from_bps(10_000_000),
+            burst_bytes: 5120,
+            initial_bytes: None,
+            peak: None,
+        },
+        queue: Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 },
+        loss: Loss::Independent { probability: 0.01 },
+        ..bare()
+    };
+    let expected = [
+        "root handle 1: tbf rate 10000000bit burst 5120b limit 1048576b",
+        "parent 1:1 handle 2: netem limit 100 delay 5000us loss random 1%",
+    ];
+    assert_eq!(lines(&pipe), expected);
+}
+
+#[test]
+fn a_serial_link_is_a_netem_with_a_rate_behind_its_delay() {
+    let pipe = Pipe {
+        shaper: Shaper::Serial { rate_bps: Rate::from_bps(1_000_000) },
+        queue: Queue::DropTail { limit_packets: Some(50), limit_bytes: None },
+        delay: Span::from_ms(10),
+        ..bare()
+    };
+    let expected = [
+        "root handle 1: netem limit 1000000 delay 10000us",
+        "parent 1:1 handle 2: netem limit 51 rate 1000000bit",
+    ];
+    assert_eq!(lines(&pipe), expected);
+    let bytes = Queue::DropTail { limit_packets: None, limit_bytes: Some(30_000) };
+    let pipe = Pipe { queue: bytes, ..pipe };
+    let expected = [
+        "root handle 1: tbf rate 1000000bit burst 1514b limit 1048576b",
+        "parent 1:1 handle 2: bfifo limit 30000b",
+    ];
+    assert_eq!(lines(&pipe), expected);
+    assert_eq!(
+        behind(&pipe),
+        Some(vec!["root handle 1: netem limit 1000000 delay 10000us rate 1000000bit".to_owned()])
+    );
+}
+
+#[test]
+fn jitter_of_a_link_keeps_the_order_and_that_of_a_netem_does_not() {
+    let jitter = Span::from_ms(2);
+    let pipe = Pipe { delay: Span::from_ms(5), jitter, ..bare() };
+    let line = "root handle 1: netem limit 1000000 delay 6000us 1000us rate 100000000000000bit";
+    assert_eq!(lines(&pipe), [line]);
+    let queue = Queue::Netem { delay: Span::from_ms(5), jitter, limit_packets: 100 };
+    let line = "root handle 1: netem limit 100 delay 6000us 1000us";
+    assert_eq!(lines(&Pipe { queue, ..bare() }), [line]);
+}
+
+#[test]
+fn a_netem_that_duplicates_stands_alone() {
+    let pipe = Pipe {
+        shaper: Shaper::Serial { rate_bps: Rate::from_bps(1_000_000) },
+        queue: Queue::DropTail { limit_packets: Some(50), limit_bytes: None },
+        duplication: 0.01,
+        ..bare()
+    };
+    let expected = [
+        "root handle 1: netem limit 1000000 duplicate 1%",
+        "parent 1:1 handle 2: tbf rate 1000000bit burst 1514b limit 1048576b",
+        "parent 2:1 handle 3: pfifo limit 50",
+    ];
+    assert_eq!(lines(&pipe), expected);
+    let queue = Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 };
+    let pipe = Pipe { queue, delay: Span::from_ms(1), ..pipe };
+    assert!(qdiscs(&pipe, 1514, "p").is_err_and(|error| error.path == "p.duplication"));
+}
+
+#[test]
+fn changes_carry_all_options_of_their_stage() {
+    let change = Change {
+        at: Span::from_s(5),
+        rate_bps: None,
+        delay: Some(Span::from_ms(20)),
+        loss: Some(Loss::None),
+        state: None,
+    };
+    let pipe = Pipe {
+        delay: Span::from_ms(10),
+        loss: Loss::Independent { probability: 0.5 },
+        policer: Some(Policer { rate_bps: Rate::from_bps(8000), burst_bytes: 3000 }),
+        changes: vec![change],
+        ..bare()
+    };
+    let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
+    let line = "root handle 1: netem limit 1000000 delay 20000us loss random 0%";
+    assert_eq!(found.changes, [(Span::from_s(5), Step::Change(line.to_owned()))]);
+    let police = "matchall action police rate 8000bit burst 3000b conform-exceed drop";
+    assert_eq!(found.police.as_deref(), Some(police));
+}
+
+#[test]
+fn packets_are_held_back_behind_the_queue() {
+    let reordering = |probability| Some(Reordering { probability, extra_delay: Span::from_ms(3) });
+    let pipe = Pipe { delay: Span::from_ms(10), reordering: reordering(0.25), ..bare() };
+    assert_eq!(lines(&pipe), ["root handle 1: netem limit 1000000 delay 10000us"]);
+    let line = "netem limit 1000000 delay 3000us reorder 75%";
+    assert_eq!(behind(&pipe), Some(vec![format!("root handle 1: {line}")]));
+    // Behind a shaper they have been delayed before.
+    let shaper = Shaper::Serial { rate_bps: Rate::from_bps(1_000_000) };
+    let queue = Queue::DropTail { limit_packets: None, limit_bytes: Some(30_000) };
+    let wire = "root handle 1: netem limit 1000000 delay 10000us rate 1000000bit".to_owned();
+    let both = vec![wire, format!("parent 1:1 handle 2: {line}")];
+    assert_eq!(behind(&Pipe { shaper, queue, ..pipe }), Some(both));
+    let never = Pipe { reordering: reordering(0.0), ..bare() };
+    assert!(qdiscs(&never, 1514, "p").is_ok_and(|found| found.is_empty()));
+}
+
+#[test]
+fn a_link_comes_up_with_the_values_of_then() {
+    let state = |s, state| Change {
+        at: Span::from_s(s),
+        rate_bps: None,
+        delay: None,
+        loss: None,
+        state: Some(state),
+    };
+    let slower = Change { delay: Some(Span::from_ms(20)), state: None, ..state(2, LinkState::Up) };
+    let pipe = Pipe {
+        delay: Span::from_ms(10),
+        changes: vec![state(1, LinkState::Down), slower, state(3, LinkState::Up)],
+        ..bare()
+    };
+    let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
+    let steps: Vec<_> = found.changes.iter().flat_map(|(_, step)| step.lines("d")).collect();
+    let expected = [
+        "qdisc replace dev d root handle 7fff: netem limit 1 loss random 100%",
+        "qdisc del dev d root",
+        "qdisc add dev d root handle 1: netem limit 1000000 delay 20000us",
+    ];
+    assert_eq!(steps, expected);
+    let bare = Pipe { delay: Span::ZERO, ..pipe.clone() };
+    assert!(qdiscs(&bare, 1514, "p").is_ok_and(|found| !found.is_empty()));
+    // Behind a shaper, what travels is lost, too.
+    let shaper = Shaper::Serial { rate_bps: Rate::from_bps(1_000_000) };
+    let queue = Queue::DropTail { limit_packets: None, limit_bytes: Some(30_000) };
+    let Ok(found) = qdiscs(&Pipe { shaper, queue, ..pipe }, 1514, "p") else { panic!("refused") };
+    let Some(last) = found.behind else { panic!("nothing behind") };
+    let steps: Vec<_> = last.changes.iter().flat_map(|(_, step)| step.lines("w")).collect();
+    let anew = |ms| {
+        let line = format!("netem limit 1000000 delay {ms}000us rate 1000000bit");
+        ["qdisc del dev w root".to_owned(), format!("qdisc add dev w root handle 1: {line}")]
+    };
+    assert_eq!(steps, [anew(10), anew(20)].concat());
+}
+
+#[test]
+fn what_linux_cannot_do_is_refused_by_field() {
+    let pipe = Pipe { shaper: Shaper::Trace { deliveries_ms: vec![1] }, ..bare() };
+    let Err(error) = qdiscs(&pipe, 1514, "links[0].forward") else { panic!("accepted") };
+    assert_eq!(error.path, "links[0].forward.shaper");
+}
