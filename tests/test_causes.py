@@ -12,7 +12,7 @@ from dumbbell.metrics.numbers import number
 from dumbbell.scenario import read_scenario
 from dumbbell.summary import changes, per_cell
 from dumbbell.summary.cells import CellLine, cells
-from dumbbell.summary.contrasts import contrasts
+from dumbbell.summary.contrasts import Quantity, _told, contrasts
 from dumbbell.summary.findings import findings, nothing_stands_out
 from dumbbell.summary.setting import setting
 
@@ -141,6 +141,18 @@ def test_the_application_is_named(tmp_path: Path) -> None:
     results = dumbbell.run(file)
     (words,) = contrasts(cells(results), results)
     assert "The receiving application reads only 2 Mbit/s." in words
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([36.73, 38.83], ["RTT of pings under load (p95) alike (36.73 / 38.83 ms)"]),
+        ([36.73, 37.1], ["RTT of pings under load (p95) the same"]),
+        ([36.73, 46.0], ["RTT of pings under load (p95) 36.73 / 46 ms"]),
+    ],
+)
+def test_only_what_is_the_same_is_said_to_be(values: list[float], words: list[str]) -> None:
+    assert _told(Quantity("RTT of pings under load (p95)", "ms", [*values]), values) == words
 
 
 def test_the_table_of_changes_tells_when_flows_have_settled(tmp_path: Path) -> None:

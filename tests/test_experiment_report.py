@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import dumbbell
 from dumbbell.figures import plot
+from dumbbell.metrics import METRICS
 from dumbbell.report import render, write_report
 from tests.browser import needs_browser, opened
 from tests.helpers import ROOT
@@ -58,6 +60,14 @@ def test_the_page_says_what_happened(page: str) -> None:
     ):
         assert words in page, words
     assert "reproduced" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
+
+
+def test_the_method_defines_the_index_that_the_page_shows(page: str) -> None:
+    """Flows that start apart: the tables have the index of the time in which both send."""
+    method = unescape(page[page.index('id="method"') :])
+    for words in ("Jain's index at a bottleneck", METRICS["link_jain"].window):
+        assert words in method
+    assert METRICS["jain"].window not in method.replace(METRICS["goodput_mbps"].window, "")
 
 
 def test_the_name_of_a_file_in_a_tutorial_is_no_description(tmp_path: Path) -> None:

@@ -78,6 +78,16 @@ def test_the_chain_names_the_planted_cause(name: str) -> None:
     text = " ".join(one.sentence for one in found.links)
     assert [words for words in wanted["words"] if words not in text] == []
     assert not set(wanted.get("not", [])) & set(kinds)
+    assert [words for words in wanted.get("absent", []) if words in text] == []
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_sender_learns_of_a_loss_before_its_window_shows_it(name: str) -> None:
+    found = chain(name).links
+    acks = [one.time_ns for one in found if one.what is What.DUPLICATE_ACKS]
+    entered = [one.time_ns for one in found if one.state.endswith("Disorder → Recovery")]
+    # A sample every 100 µs.
+    assert not acks or not entered or acks[0] <= entered[0] + 100_000
 
 
 def test_there_are_twenty_planted_causes() -> None:

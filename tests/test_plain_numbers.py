@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
+from dumbbell.capture import terminal
+from dumbbell.cli import store
 from dumbbell.cli.query import _text
 from dumbbell.compare.display import _folded, _rows
 from dumbbell.compare.engines import CRITERIA, Difference
@@ -13,6 +16,10 @@ from dumbbell.execution.bar import _rate
 from dumbbell.metrics import Interval
 from dumbbell.metrics.numbers import number
 from dumbbell.report.setup import _words
+from tests.helpers import ROOT
+
+#: Of a number, not of a digest.
+EXPONENT = re.compile(r"\de[+-]\d")
 
 
 @pytest.mark.parametrize(
@@ -60,3 +67,32 @@ def test_many_flows_are_one_row_per_quantity() -> None:
 
 def test_a_transfer_has_its_time() -> None:
     assert "transfer_s" in {one.metric for one in CRITERIA}
+
+
+@pytest.mark.parametrize("size", [0, 1, 1023, 1536, 1000 * 1024, 1020 * 1024**2, 5000 * 1024**3])
+def test_the_size_of_a_file_is_plain(size: int) -> None:
+    assert not EXPONENT.search(store._bytes(size))
+    assert not EXPONENT.search(terminal._bytes(size))
+
+
+@pytest.mark.parametrize("ns", [None, 1, 100, 1_000, 40_060_000, 36_000_000_000_000])
+def test_a_time_of_a_capture_is_plain(ns: float | None) -> None:
+    assert not EXPONENT.search(terminal._milliseconds(ns))
+
+
+@pytest.mark.parametrize("rate", [1e-9, 0.5, 2_383_620.5, 4e12])
+def test_a_rate_of_a_capture_is_plain(rate: float) -> None:
+    file = {
+        "packets": 2, "bytes": 120, "first_ns": None, "duration_s": 1.0, "packets_per_s": rate,
+        "bits_per_s": rate, "packet_mean_bytes": None, "truncated_packets": 0,
+    }  # fmt: skip
+    assert not EXPONENT.search(terminal._totals(file))
+    (bars,) = terminal._rate({"bytes": [1, rate * 1e6], "width_ns": 1_000_000_000})
+    assert not EXPONENT.search(str(bars))
+
+
+def test_surfaces_have_one_formatter() -> None:
+    """Numbers of these pages that vary by magnitudes are formatted by `number`."""
+    for name in ("cli/store.py", "capture/terminal.py", "capture/folder.py", "explore/run_view.py"):
+        text = (ROOT / "dumbbell" / name).read_text(encoding="utf-8")
+        assert not re.search(r":\.\d[ge]\}", text), name

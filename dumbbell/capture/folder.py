@@ -13,6 +13,7 @@ from rich.text import Text
 
 from dumbbell.capture import CaptureError, Window, survey
 from dumbbell.capture.classes import SizeClass
+from dumbbell.capture.terminal import plain
 from dumbbell.codes import Code
 from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError, shortened
@@ -82,8 +83,8 @@ def _row(found: dict[str, Any]) -> tuple[str, ...]:
     return (
         file["name"],
         str(file["packets"]),
-        f"{file['bytes'] / 1e6:.4g}",
-        "–" if file["duration_s"] is None else f"{file['duration_s']:.4g}",
+        plain(file["bytes"] / 1e6),
+        "–" if file["duration_s"] is None else plain(file["duration_s"]),
         str(len({row["connection"] for row in rows})),
         f"{again} ({again / data:.2%})" if data else "–",
         ", ".join(remarks),

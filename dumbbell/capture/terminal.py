@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dumbbell.console.words import many, noun
+from dumbbell.metrics.numbers import number
 
 #: Maximum number of conversations and connections; the largest are shown.
 SHOWN = 20
@@ -52,8 +53,8 @@ def _totals(file: dict[str, Any]) -> str:
     if file["first_ns"] is not None:
         words.append(f"{(file['last_ns'] - file['first_ns']) / 1e9:.3f} s")
     if file["duration_s"] is not None:
-        words.append(f"{file['packets_per_s']:.6g} packets/s")
-        words.append(f"{file['bits_per_s'] / 1e6:.4g} Mbit/s")
+        words.append(f"{plain(file['packets_per_s'])} packets/s")
+        words.append(f"{plain(file['bits_per_s'] / 1e6)} Mbit/s")
     if file["packet_mean_bytes"] is not None:
         words.append(f"mean {file['packet_mean_bytes']:.1f} bytes")
     if file["truncated_packets"]:
@@ -85,11 +86,11 @@ def _headers(found: dict[str, Any]) -> list[str]:
     return words
 
 
-def _bytes(number: float) -> str:
+def _bytes(size: float) -> str:
     for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000 or unit == "GB":
-            return f"{number:.0f} bytes" if unit == "bytes" else f"{number:.4g} {unit}"
-        number /= 1000
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} bytes" if unit == "bytes" else f"{number(size)} {unit}"
+        size /= 1000
     raise AssertionError("the last unit takes all")
 
 
@@ -113,8 +114,8 @@ def _tunnels(numbers: dict[str, str]) -> Table:
     table = Table(title=f"Tunnels{rest}", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("#", justify="right")
     table.add_column("identifier, outer addresses", overflow="fold")
-    for tunnel, number in list(numbers.items())[:SHOWN]:
-        _add(table, number, tunnel)
+    for tunnel, place in list(numbers.items())[:SHOWN]:
+        _add(table, place, tunnel)
     return table
 
 
@@ -168,7 +169,7 @@ def _rate(rates: dict[str, Any]) -> list[Text]:
     bars = "".join(_BARS[round((len(_BARS) - 1) * value / most)] for value in means)
     width = per_bar * rates["width_ns"] / 1e9
     peak = most * 1e3 / rates["width_ns"]
-    return [Text(f"{bars} up to {peak:.4g} Mbit/s, {width:g} s a bar")]
+    return [Text(f"{bars} up to {plain(peak)} Mbit/s, {width:g} s a bar")]
 
 
 def _interfaces(rows: list[dict[str, Any]]) -> Table:
@@ -385,9 +386,14 @@ def _count(number: int) -> str:
 
 
 def _milliseconds(ns: float | None) -> str:
-    return "–" if ns is None else f"{ns / 1e6:.4g} ms"
+    return "–" if ns is None else f"{plain(ns / 1e6)} ms"
 
 
 def _add(table: Table, *cells: str) -> None:
     """Adds a row of plain text, without markup: the cells come from files."""
     table.add_row(*(Text(cell) for cell in cells))
+
+
+def plain(value: float) -> str:
+    """Number without an exponent, however small."""
+    return "< 0.001" if 0 < value < 1e-3 else number(value)

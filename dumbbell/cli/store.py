@@ -189,6 +189,7 @@ def show_run(
 ) -> None:
     """Print where a run comes from. Experiments, engine, seed, digest, files."""
     with guarded():
+        from dumbbell.metrics.numbers import number as plain
         from dumbbell.store.provenance import provenance
 
         found = provenance(store, run)
@@ -202,7 +203,7 @@ def show_run(
         _say(f"engine   {found.engine} {found.version}")
         _say(f"seed     {found.seed}")
         _say(f"digest   {found.digest}")
-        _say(f"took     {found.wall_s:.3g} s, {many(found.packets, 'packet')}{events}")
+        _say(f"took     {plain(round(found.wall_s, 3))} s, {many(found.packets, 'packet')}{events}")
         for path, size in found.files:
             _say(f"file     {path} ({_bytes(size)})")
 
@@ -287,13 +288,15 @@ def _count(number: int, word: str) -> str:
 
 
 def _bytes(size: int) -> str:
-    """`1536` → `1.5 kB`; a kilobyte is 1024 bytes as everywhere."""
+    """`1536` → `1.50 kB`; a kilobyte is 1024 bytes as everywhere."""
+    from dumbbell.metrics.numbers import number as plain
+
     amount = float(size)
     for unit in ("bytes", "kB", "MB"):
         if amount < 1024:
-            return f"{amount:.3g} {unit}" if unit != "bytes" else f"{size} bytes"
+            return f"{plain(amount)} {unit}" if unit != "bytes" else f"{size} bytes"
         amount /= 1024
-    return f"{amount:.3g} GB"
+    return f"{plain(amount)} GB"
 
 
 def _say(line: str) -> None:

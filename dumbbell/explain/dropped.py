@@ -192,7 +192,7 @@ def managed_link(
     """Link for a drop or a mark by a discipline."""
     # A packet that is dropped on arrival finds those of the same instant there.
     arriving = packet if what is What.AQM_DROP and wait_ns == 0 else None
-    state = queue_state(seen, pipe, at_ns, wait_ns, arriving)
+    state = queue_state(seen, pipe, at_ns, wait_ns, arriving, what)
     did = "marked the packet CE" if what is What.AQM_MARK else "dropped the packet"
     detail = f" {state.detail[0].upper()}{state.detail[1:]}." if state.detail else ""
     sentence = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from dumbbell.console.words import many
 from dumbbell.explain.explanation import Link, Step, What
 from dumbbell.explain.incident import Incident
@@ -52,7 +54,8 @@ def _notice(seen: Observed, incident: Incident, again: Packet) -> Link:
 def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
     first = original(seen, again)
     since = incident.start_ns if first is None else first.sent_ns
-    before = [one for one in seen.acks_within(since, again.sent_ns) if one.ack == again.seq]
+    decided = _decided_ns(seen, since, again.sent_ns)
+    before = [one for one in seen.acks_within(since, decided) if one.ack == again.seq]
     duplicates = [one for one in before if one.sack or (one.sack is None and one is not before[0])]
     reported = sacked_bytes(duplicates[-1].sack) if duplicates and duplicates[-1].sack else 0
     segments = -(-reported // seen.mss)
@@ -64,6 +67,9 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
         "reordering_packets": degree,
     }
     last = duplicates[-1].arrived_ns if duplicates else -1
+    late = again.sent_ns - last
+    paced = bool(duplicates) and decided < again.sent_ns and late > _AT_ONCE_NS
+    sent = f"{f'{span(late)} later, ' if paced else ''}at {moment(again.sent_ns)}"
     blocks = f", with SACK blocks for {many(segments, 'segment')}" if reported else ""
     seen_acks = (
         f"{many(len(duplicates), 'duplicate ACK')} for byte {again.seq} arrived{blocks}, the last"
@@ -72,21 +78,30 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
         else f"ACKs reported segments behind {again.name}."
     )
     enough = max(segments, len(duplicates)) >= degree
-    if enough and 0 <= again.sent_ns - last <= _AT_ONCE_NS:
+    at = last if paced else again.sent_ns
+    if enough and (paced or 0 <= late <= _AT_ONCE_NS):
         sentence = (
             f"{seen_acks} That is the reordering degree, {degree}: {seen.flow} took {again.name}"
-            f" for lost and retransmitted it at {moment(again.sent_ns)} (fast retransmit)."
+            f" for lost and retransmitted it {sent} (fast retransmit)."
         )
-        return Link(
-            Step.NOTICE, What.DUPLICATE_ACKS, again.sent_ns, sentence, again, numbers=numbers
-        )
+        return Link(Step.NOTICE, What.DUPLICATE_ACKS, at, sentence, again, numbers=numbers)
     what = What.DUPLICATE_ACKS if enough else What.RACK
     why = "" if enough else " by RACK, as segments sent later had arrived"
     sentence = (
-        f"{seen_acks} {seen.flow} took {again.name} for lost{why}, and retransmitted it at"
-        f" {moment(again.sent_ns)}."
+        f"{seen_acks} {seen.flow} took {again.name} for lost{why}, and retransmitted it {sent}."
     )
-    return Link(Step.NOTICE, what, again.sent_ns, sentence, again, numbers=numbers)
+    return Link(Step.NOTICE, what, at, sentence, again, numbers=numbers)
+
+
+def _decided_ns(seen: Observed, since_ns: int, sent_ns: int) -> int:
+    """Time by which the sender took a segment for lost: a paced retransmission leaves later."""
+    rows = seen.within(since_ns, sent_ns)
+    entered = (
+        row["time_ns"]
+        for before, row in pairwise(rows)
+        if row["state"] == "Recovery" != before["state"]
+    )
+    return next(entered, sent_ns)
 
 
 def sacked_bytes(blocks: str) -> int:

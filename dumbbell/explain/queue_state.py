@@ -10,6 +10,7 @@ import polars as pl
 
 from dumbbell.catalogue import disciplines
 from dumbbell.console.words import many
+from dumbbell.explain.explanation import What
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
 from dumbbell.explain.words import share, size, span
@@ -47,7 +48,12 @@ class QueueState:
 
 
 def queue_state(
-    seen: Observed, pipe: str, at_ns: int, wait_ns: int = 0, packet: Packet | None = None
+    seen: Observed,
+    pipe: str,
+    at_ns: int,
+    wait_ns: int = 0,
+    packet: Packet | None = None,
+    signal: What | None = None,
 ) -> QueueState:
     """State of a pipe's queue just before a time.
 
@@ -57,6 +63,7 @@ def queue_state(
         at_ns: Time.
         wait_ns: Time that the packet in question had waited, for the state of CoDel.
         packet: That packet, if it arrived there at this time: those before it count.
+        signal: Mark or drop by the queue's active queue management at this time; None: neither.
     """
     came = pl.col("offered_ns") < at_ns
     if packet is not None:
@@ -72,14 +79,15 @@ def queue_state(
     sampled = _sampled(seen, pipe, at_ns, packets) if packet is not None else None
     if sampled is not None:
         packets, waiting_bytes, by_flow = *sampled, by_flow.clear()
-    kind, spec = discipline_of(seen.pipes[pipe]["queue"]) if pipe in seen.pipes else ("", {})
-    detail, numbers = _managed(seen, pipe, at_ns, kind, spec, wait_ns)
+    queue = seen.pipes[pipe]["queue"] if pipe in seen.pipes else None
+    title, spec = _acting(queue, managed=signal is not None)
+    detail, numbers = _managed(seen, pipe, at_ns, spec, wait_ns, signal)
     return QueueState(
         pipe,
         packets,
         waiting_bytes,
         dict(by_flow.iter_rows()),
-        _title(kind),
+        title,
         _limit(spec),
         detail,
         {"queued_packets": packets, "queued_bytes": waiting_bytes, **numbers},
@@ -116,6 +124,25 @@ def discipline_of(queue: Any) -> tuple[str, Mapping[str, Any]]:
     return "", {}
 
 
+def _acting(queue: Any, *, managed: bool) -> tuple[str, Mapping[str, Any]]:
+    """Title and parameters of the discipline that drops or marks, inside a classful one too.
+
+    `managed`: an active queue management did so. If several may have done so, it is the outer one.
+    """
+    outer, spec = discipline_of(queue)
+    inner = [one for one in _leaves(queue) if not (managed and one[0] == "drop_tail")]
+    if len(inner) != 1 or inner[0][0] == outer:
+        return _title(outer), spec
+    return f"{_title(inner[0][0])} in {_title(outer)}", inner[0][1]
+
+
+def _leaves(queue: Any) -> list[tuple[str, Mapping[str, Any]]]:
+    """Disciplines in which packets wait: those of the classes and bands of a classful one."""
+    kind, spec = discipline_of(queue)
+    parts = [*spec.get("classes", ()), *spec.get("bands", ())]
+    return [leaf for part in parts for leaf in _leaves(part["queue"])] or [(kind, spec)]
+
+
 def _title(kind: str) -> str:
     """Name of a discipline for people."""
     known = disciplines()
@@ -132,7 +159,12 @@ def _limit(spec: Mapping[str, Any]) -> str:
 
 
 def _managed(
-    seen: Observed, pipe: str, at_ns: int, kind: str, spec: Mapping[str, Any], wait_ns: int
+    seen: Observed,
+    pipe: str,
+    at_ns: int,
+    spec: Mapping[str, Any],
+    wait_ns: int,
+    signal: What | None,
 ) -> tuple[str, dict[str, int | float | str]]:
     """State of an active queue management, in words and numbers."""
     row = seen.queue_before(pipe, at_ns)
@@ -141,8 +173,13 @@ def _managed(
     if wait_ns > 0:
         words.append(f"the packet had waited {span(wait_ns)}")
         numbers["waited_ns"] = wait_ns
-    target = spec.get("target_ns")
-    if isinstance(target, int):
+    target, threshold = spec.get("target_ns"), spec.get("ce_threshold_ns") or 0
+    passed = signal is What.AQM_MARK and 0 < threshold < wait_ns
+    if passed:
+        words.append(f"longer than the ce_threshold of {span(threshold)}")
+        numbers["ce_threshold_ns"] = threshold
+    # A packet that waited less than the target is not marked by CoDel's control law.
+    if isinstance(target, int) and not (passed and wait_ns < target):
         words.append(f"the target is {span(target)}")
         numbers["target_ns"] = target
     if row is None:

@@ -9,6 +9,7 @@ import polars as pl
 from dumbbell.errors import StoreError, shortened
 from dumbbell.explore.sources import Source, levels_words, planned_of
 from dumbbell.metrics import METRICS
+from dumbbell.metrics.numbers import number
 from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
 from dumbbell.summary.cells import cells
@@ -61,7 +62,7 @@ def run_facts(source: Source, run: str) -> dict[str, Any]:
             ["duration", f"{scenario['duration_ns'] / 1e9:g} s"],
             ["packets", row["packets"]],
             ["events", row["events"]],
-            ["took", f"{row['wall_s']:.3g} s"],
+            ["took", f"{number(round(row['wall_s'], 3))} s"],
             ["digest", str(row["digest"])[:16]],
         ],
         "flows": _flows(results),

@@ -52,12 +52,12 @@ SUBJECTS = (
     Subject(
         "outage",
         ("link failure", "link down", "failure", "failover", "blackout", "disconnection"),
-        "A link that stops to carry packets for a time. `changes` alters a link during the run; "
-        "Multipath TCP moves to its other subflows.",
-        ("changes", "backup", "subflows"),
-        ("timeouts", "blocked_ms"),
-        ("multipath", "studies"),
-        ("changing-rate", "multipath"),
+        "A link that carries no packets for a time: `changes` of the link with `state: down`, then "
+        "`state: up`. It loses the packets inside. Multipath TCP moves to its other subflows.",
+        ("changes", "state", "backup", "subflows"),
+        ("outage_s", "stall_s", "resume_s", "recover_s", "timeouts", "blocked_ms"),
+        ("experiment-file", "multipath"),
+        ("handover", "multipath"),
     ),
     Subject(
         "handover",

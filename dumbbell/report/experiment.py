@@ -34,7 +34,14 @@ _DESCRIPTION = re.compile(r"^description: .+(?:\n[ \t]+.*)*", re.MULTILINE)
 #: Comment of a page of documentation with the name of a file.
 _FILE_NAME = re.compile(r"# file: \S+")
 #: Metrics whose definitions the page gives.
-_METRICS = ("goodput_mbps", "rtt_mean_ms", "srtt_mean_ms", "retransmissions", "utilisation", "jain")
+_METRICS = (
+    "goodput_mbps",
+    "rtt_mean_ms",
+    "srtt_mean_ms",
+    "retransmissions",
+    "utilisation",
+    "link_jain",
+)
 _MOST_ROWS, _MOST_CELL_ROWS = 400, 60
 #: Cells whose table is open; rows of one that is open before the tables of applications.
 _OPEN_CELLS, _OPEN_ROWS = 12, 30

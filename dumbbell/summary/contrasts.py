@@ -160,21 +160,31 @@ def _sentence(
         for name in first.levels
         if name in factors
     )
-    told = []
+    told: list[str] = []
     for quantity in known:
         values = [value for place in places if (value := quantity.values[place]) is not None]
         if len(values) < len(places) or not any(values):
             continue
         if quantity.words in (_REORDERED, _SPURIOUS) and max(values) < _MUCH:
             continue
-        if max(values) > (_SAME if quantity.words in (_GOODPUT, _SUM) else DIFFERENT) * min(values):
-            figures = " / ".join(number(value) for value in values)
-            told.append(f"{quantity.words} {figures} {quantity.unit}".rstrip())
-        elif quantity.words in (_GOODPUT, _SUM, *_ASKED.values()):
-            told.append(f"{quantity.words} the same")
+        told += _told(quantity, values)
     head = f"At {rest}: {changed}" if rest else changed
     cause = reasons(cells)
     return f"{head}: {', '.join(told[:_MOST])}.{f' {cause}' if cause else ''}"
+
+
+def _told(quantity: Quantity, values: list[float]) -> list[str]:
+    """Values of cells; of what is asked for first that they are the same, or alike."""
+    goodput = quantity.words in (_GOODPUT, _SUM)
+    texts = [number(value) for value in values]
+    figures = f"{' / '.join(texts)} {quantity.unit}".rstrip()
+    if max(values) > (_SAME if goodput else DIFFERENT) * min(values):
+        return [f"{quantity.words} {figures}"]
+    if not goodput and quantity.words not in _ASKED.values():
+        return []
+    if max(values) <= _SAME * min(values) or len(set(texts)) == 1:
+        return [f"{quantity.words} the same"]
+    return [f"{quantity.words} alike ({figures})"]
 
 
 def _percent(share: float | None) -> float | None:

@@ -13,7 +13,9 @@ from dumbbell.metrics.numbers import number, with_error
 from dumbbell.metrics.statistics import interval
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
-#: Column → heading, metric, and which of its flows count; of several the mean, of speech the worst.
+#: The worst call; of a single call nothing.
+_WORST = "voice_mos_worst"
+#: Column → heading, metric, and which of its flows count; of several the mean, or the worst.
 COLUMNS: dict[str, tuple[str, str, str]] = {
     "upload_mbps": ("up\nMbit/s", "upload_mbps", ""),
     "download_mbps": ("down\nMbit/s", "download_mbps", ""),
@@ -23,6 +25,7 @@ COLUMNS: dict[str, tuple[str, str, str]] = {
     "lost_share": ("probe\nloss", "probe_loss_ratio", "ping"),
     "rpm": ("RPM", "rpm", ""),
     "voice_mos": ("speech\nMOS", "voice_mos", ""),
+    _WORST: ("MOS of the\nworst call", "voice_mos", ""),
 }
 
 
@@ -32,7 +35,7 @@ def rows(results: Tables) -> list[dict[str, Any]]:
         return []
     factors = list(results.experiment.factors)
     columns = {
-        name: _of_cells(results, METRICS[metric], kind)
+        name: _of_cells(results, METRICS[metric], kind, worst=name == _WORST)
         for name, (_, metric, kind) in COLUMNS.items()
     }
     done: list[dict[str, Any]] = []
@@ -50,16 +53,24 @@ def rows(results: Tables) -> list[dict[str, Any]]:
 Interval = tuple[float | None, float | None, float | None]
 
 
-def _of_cells(results: Tables, metric: Metric, kind: str) -> dict[tuple[object, ...], Interval]:
-    """Low, mean and high of a metric by cell."""
+def _of_cells(
+    results: Tables, metric: Metric, kind: str, *, worst: bool
+) -> dict[tuple[object, ...], Interval]:
+    """Low, mean and high of a metric by cell: of the mean of its flows, or of the worst of several.
+
+    A larger value is the better one where the worst is asked for.
+    """
     factors = list(results.experiment.factors)
     frame = metric.measure(results).filter(pl.col("value").is_not_nan())
     if kind:
         frame = frame.filter(pl.col("kind") == kind)
-    worst = pl.col("value").min() if metric.name == "voice_mos" else pl.col("value").mean()
-    runs = frame.group_by([*factors, "repeat"], maintain_order=True).agg(worst)
+    runs = frame.group_by([*factors, "repeat"], maintain_order=True)
+    of_runs = runs.agg(pl.col("value").mean())
+    if worst:
+        of_runs = runs.agg(pl.col("value").min(), pl.len().alias("flows"))
+        of_runs = of_runs.filter(pl.col("flows") > 1).drop("flows")
     cells: dict[tuple[object, ...], list[float]] = {}
-    for *cell, _, value in runs.sort("repeat", maintain_order=True).iter_rows():
+    for *cell, _, value in of_runs.sort("repeat", maintain_order=True).iter_rows():
         cells.setdefault(tuple(cell), []).append(value)
     return {cell: _interval(values) for cell, values in cells.items()}
 

@@ -115,6 +115,13 @@ def test_words_of_the_field_are_found(word: str) -> None:
     assert "- page: `dumbbell help --page " in text
 
 
+def test_an_outage_leads_to_its_field_and_its_metrics() -> None:
+    text = topic("outage")
+    fields = "`changes` of the link with `state: down`, then `state: up`"
+    for words in (fields, "`state`", "`outage_s`", "`stall_s`", "`resume_s`", "`recover_s`"):
+        assert words in text
+
+
 def test_every_suggested_name_is_explained() -> None:
     """`help multipath` once said that nothing has this name, and suggested it."""
     assert not [name for name in topic_names() if not topic(name)]
