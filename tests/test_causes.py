@@ -144,6 +144,17 @@ def test_the_application_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tcp", "timed"), [("cubic", False), ("{congestion_control: cubic, bytes: 1 MB}", True)]
+)
+def test_only_a_flow_of_given_size_has_a_transfer_time(
+    tmp_path: Path, tcp: str, timed: bool
+) -> None:
+    cell, results = ran(tmp_path, f"  - {{from: s1, to: d1, tcp: {tcp}, stop: 10 s}}")
+    head, _ = per_cell.rows([cell], results)
+    assert (cell.transfer_s is not None) == timed == ("transfer s" in head)
+
+
+@pytest.mark.parametrize(
     ("values", "words"),
     [
         ([36.73, 38.83], ["RTT of pings under load (p95) alike (36.73 / 38.83 ms)"]),
