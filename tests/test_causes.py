@@ -97,6 +97,13 @@ def test_a_standing_queue_names_its_limit(tmp_path: Path) -> None:
     assert "the queue limit is 200 packets (242.2 ms of full frames), and CUBIC fills it" in words
 
 
+def test_a_limit_in_bytes_is_told_in_bytes(tmp_path: Path) -> None:
+    """A queue of short packets holds more of them."""
+    cell, _ = ran(tmp_path, buffer="250000 bytes")
+    words = sentence(cell, "standing queue")
+    assert "the queue limit is 250 kB, about 165 full packets (200 ms of full frames)" in words
+
+
 def test_a_setting_has_limits_and_base_rtts(tmp_path: Path) -> None:
     _, results = ran(tmp_path, buffer="50 ms")
     known = setting(read_scenario(results.runs["scenario"][0]), ["flow1", "of a page"])

@@ -13,6 +13,7 @@ from dumbbell.metrics.phases import Phase
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.flow_lines import FlowLine
 from dumbbell.summary.links import LinkLine
+from dumbbell.summary.setting import PipeSetting
 
 #: Algorithms that keep the queue short by themselves: they do not wait for a loss.
 _BY_MODEL = ("BBR",)
@@ -48,7 +49,7 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
     if any(flow.bulk for flow in cell.flows):
         # A flow that always has data fills the queue, even at a small share of the rate.
         kinds = kinds - {"UDP"} or {flow.algorithm for flow in cell.flows if flow.bulk}
-    limit = f"the queue limit is {_packets(pipe.limit_packets)}"
+    limit = f"the queue limit is {_limit(pipe)}"
     if pipe.limit_bytes is None:
         limit = "the queue has no limit"
     elif pipe.limit_ms is not None:
@@ -83,7 +84,7 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
     if why == "policer":
         words = "its policer drops what exceeds the rate at once, before the queue"
     elif why == "overflow" and pipe.limit_bytes:
-        words = f"overflow of a queue of {_packets(pipe.limit_packets)}"
+        words = f"overflow of a queue of {_limit(pipe)}"
     elif why == "AQM" and pipe.filters_acks:
         return "CAKE's ACK filter removes ACKs that later ones make needless, or AQM"
     else:
@@ -212,7 +213,7 @@ def _short_buffer(cell: CellLine, link: LinkLine) -> str:
     if pipe.limit_packets > _SHORT_OF_BDP * bdp:
         return ""
     return (
-        f"the queue limit of {_packets(pipe.limit_packets)} is {pipe.limit_packets / bdp:.2g} BDP, "
+        f"the queue limit of {_limit(pipe)} is {pipe.limit_packets / bdp:.2g} BDP, "
         "and after a loss the reduced window does not fill the line"
     )
 
@@ -259,6 +260,14 @@ def _fill(kinds: list[str]) -> str:
 def _names(flows: Iterable[FlowLine]) -> str:
     """`CUBIC and UDP`."""
     return " and ".join(dict.fromkeys(flow.algorithm for flow in flows))
+
+
+def _limit(pipe: PipeSetting) -> str:
+    """Queue limit in its own unit; in packets of any length only where it counts them."""
+    full = _packets(pipe.limit_packets)
+    if not pipe.in_bytes:
+        return full
+    return f"{number((pipe.limit_bytes or 0) * 1e-3)} kB, about {full.replace(' ', ' full ', 1)}"
 
 
 def _packets(count: float | None) -> str:

@@ -29,6 +29,7 @@ class PipeSetting:
         bursty_loss: True if these losses come in bursts (Gilbert–Elliott).
         changes: Changes of the link: second, words.
         filters_acks: True if its discipline removes needless ACKs (CAKE).
+        in_bytes: True if the queue limit counts bytes.
     """
 
     rate_bps: float | None
@@ -38,6 +39,7 @@ class PipeSetting:
     bursty_loss: bool
     changes: tuple[tuple[float, str], ...]
     filters_acks: bool = False
+    in_bytes: bool = False
 
     def change_at(self, at_s: float) -> str:
         """Words about the change at this time; empty without one."""
@@ -168,4 +170,13 @@ def _pipe(pipe: Pipe) -> PipeSetting:
     limit = min(limits, default=None)
     bursty = "gilbert_elliott" in loss
     filters = options.get("ack_filter", "no-ack-filter") != "no-ack-filter"
-    return PipeSetting(rate_of(pipe), kind, limit, bool(loss), bursty, changes, filters)
+    return PipeSetting(
+        rate_of(pipe),
+        kind,
+        limit,
+        bool(loss),
+        bursty,
+        changes,
+        filters,
+        size is not None and limit == size,
+    )
