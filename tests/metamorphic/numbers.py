@@ -34,6 +34,8 @@ def _numbers(cell: CellLine) -> Iterator[tuple[str, float | None]]:
     for place, phase in enumerate(cell.phases):
         for one in fields(phase):
             value = getattr(phase, one.name)
+            if isinstance(value, bool):
+                continue  # `loaded`: of all repeats at once.
             pairs = value.items() if isinstance(value, Mapping) else [("", value)]
             yield from ((f"phase {place} {name} / {one.name}", own) for name, own in pairs)
 
