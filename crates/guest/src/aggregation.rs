@@ -1,7 +1,7 @@
 //! Aggregation of ACKs in the middle of a link: a classifier takes bare ACKs to an interface of this program,
 //! which sends them on in batches. Linux has no stage that does it.
 
-use crate::bpf::{field, Label, Program, IPV4, TCP};
+use crate::bpf::{Label, Program};
 use crate::plan::Plan;
 use crate::realise::Namespaces;
 use crate::sys;
@@ -36,19 +36,9 @@ pub(crate) struct Aggregated {
 /// Makes the classifier that matches TCP segments without payload.
 fn classifier() -> Vec<u8> {
     let mut program = Program::default();
-    program.copy(6, 1);
-    program.load_short(field::ETHERNET_TYPE);
-    program.unless_equal(0, IPV4, PASS);
-    program.load_byte(field::IP_PROTOCOL);
-    program.unless_equal(0, TCP, PASS);
-    // r7 = length of the IP packet, less the headers of IP and TCP.
-    program.load_short(field::IP_LENGTH);
-    program.copy(7, 0);
-    program.load_byte(field::TCP_OFFSET);
-    program.word(0x77, 0, 0, 0, 4); // r0 >>= 4: words of the header
-    program.word(0x67, 0, 0, 0, 2); // r0 <<= 2: bytes
-    program.word(0x1f, 7, 0, 0, 0); // r7 -= r0
-    program.unless_equal(7, 20, PASS);
+    program.only_tcp(PASS);
+    program.load_payload_bytes();
+    program.unless_equal(7, 0, PASS);
     program.answer(MATCHES);
     program.label(PASS);
     program.answer(OTHER);

@@ -114,6 +114,26 @@ impl Program {
         self.word(0x85, 0, 0, 0, helper);
     }
 
+    /// Begins a classifier: frames that are not TCP over IPv4 go to `others`.
+    pub(crate) fn only_tcp(&mut self, others: Label) {
+        self.copy(6, 1);
+        self.load_short(field::ETHERNET_TYPE);
+        self.unless_equal(0, IPV4, others);
+        self.load_byte(field::IP_PROTOCOL);
+        self.unless_equal(0, TCP, others);
+    }
+
+    /// Loads the payload of a TCP segment into r7: length of the IP packet less the headers of IP and TCP.
+    pub(crate) fn load_payload_bytes(&mut self) {
+        self.load_short(field::IP_LENGTH);
+        self.copy(7, 0);
+        self.load_byte(field::TCP_OFFSET);
+        self.word(0x77, 0, 0, 0, 4); // r0 >>= 4: words of the header
+        self.word(0x67, 0, 0, 0, 2); // r0 <<= 2: bytes
+        self.word(0x1f, 7, 0, 0, 0); // r7 -= r0
+        self.word(0x17, 7, 0, 0, 20); // r7 -= 20
+    }
+
     /// Ends the program with this result.
     pub(crate) fn answer(&mut self, value: i32) {
         self.set(0, value);

@@ -13,7 +13,7 @@ pub(crate) struct Disciplines<'a> {
     pub(crate) all: &'a [Qdisc],
     /// Those from the outermost to the queue; none while the link is down.
     pub(crate) stages: &'a [Qdisc],
-    /// That of the interface behind the queue's, if there is one.
+    /// Discipline of the interface behind the queue's, if there is one.
     pub(crate) behind: Option<&'a Qdisc>,
 }
 

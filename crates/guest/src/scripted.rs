@@ -1,7 +1,7 @@
 //! Scripted drops: an eBPF classifier that counts the segments of a flow at an interface and drops
 //! those with given numbers (bpf(2), tc-bpf(8)).
 
-use crate::bpf::{field, Label, Program, GO_ON, IPV4, TCP};
+use crate::bpf::{Label, Program, GO_ON};
 use crate::{counted, sys};
 use std::collections::BTreeSet;
 use std::io::Result;
@@ -16,20 +16,9 @@ const DROPPED: Label = "dropped";
 /// Makes the classifier of a flow. `counter`: a map with one 64-bit number.
 fn classifier(flow: usize, nth: &[u64], counter: i32) -> Vec<u8> {
     let mut program = Program::default();
-    program.copy(6, 1);
-    program.load_short(field::ETHERNET_TYPE);
-    program.unless_equal(0, IPV4, PASS);
-    program.load_byte(field::IP_PROTOCOL);
-    program.unless_equal(0, TCP, PASS);
+    program.only_tcp(PASS);
     counted::only(&mut program, flow, PASS);
-    // r7 = length of the IP packet, less the headers of IP and TCP.
-    program.load_short(field::IP_LENGTH);
-    program.copy(7, 0);
-    program.load_byte(field::TCP_OFFSET);
-    program.word(0x77, 0, 0, 0, 4); // r0 >>= 4: words of the header
-    program.word(0x67, 0, 0, 0, 2); // r0 <<= 2: bytes
-    program.word(0x1f, 7, 0, 0, 0); // r7 -= r0
-    program.word(0x17, 7, 0, 0, 20); // r7 -= 20
+    program.load_payload_bytes();
     program.jump(0xd5, 7, 0, PASS); // without payload
     counted::count(&mut program, counter, nth, DROPPED, PASS);
     program.label(PASS);

@@ -317,30 +317,7 @@ impl Planner<'_> {
             });
             let names = [device(2 * i), device(2 * i + 1)];
             if apart {
-                let wires = self.wires();
-                for (side, node) in [(0, a), (1, b)] {
-                    let port = format!("w{i}{}", ['a', 'b'][side]);
-                    self.join(&names[side], node, &port, wires, 2 * i + side);
-                    let other = format!("w{i}{}", ['b', 'a'][side]);
-                    let lines = &mut self.plan.namespaces[wires];
-                    lines.up.push(format!("link set {port} up"));
-                    lines.devices.push(port.clone());
-                    attach(&mut lines.tc, &port);
-                    // A copy belongs to no socket, so TCP small queues do not count it. netem's delay and
-                    // rate have the same effect (`skb_orphan_partial`), and routers.
-                    let orphans = sides[side].is_empty() || sides[side].orphans();
-                    let copies = !(orphans || routed[side] && sides[side].behind.is_some());
-                    let between = sides[side].behind.is_some() && !routed[side];
-                    if between {
-                        self.queue_apart(i, side, &port, &other, copies);
-                    } else {
-                        lines.tc.push(moved(&port, &other, copies));
-                    }
-                    if let Some(spec) = sides[side].aggregation {
-                        let queue = if between { queue_port(i, side) } else { other };
-                        self.aggregate(i, side, port, queue, spec);
-                    }
-                }
+                self.cross_wires(i, &sides, routed);
             } else {
                 self.join(&names[0], a, &names[1], b, 2 * i);
             }
@@ -351,16 +328,8 @@ impl Planner<'_> {
             for (side, node) in [(0, a), (1, b)] {
                 self.interface(2 * i + side, node, mtu.filter(|&mtu| mtu != 1500));
             }
-            if apart {
-                let wires = self.wires();
-                if let Some(mtu) = mtu.filter(|&mtu| mtu != 1500) {
-                    let here = &mut self.plan.namespaces[wires];
-                    let of_link = |port: &&String| {
-                        ['a', 'b'].map(|side| format!("{i}{side}")).contains(&port[1..].to_owned())
-                    };
-                    let ports: Vec<_> = here.devices.iter().filter(of_link).cloned().collect();
-                    here.up.extend(ports.iter().map(|port| format!("link set {port} mtu {mtu}")));
-                }
+            if let Some(mtu) = mtu.filter(|&mtu| apart && mtu != 1500) {
+                self.lengthen(i, mtu);
             }
             for (side, found) in sides.iter().enumerate() {
                 let pipe = 2 * i + side;
@@ -373,19 +342,7 @@ impl Planner<'_> {
                     (None, true) => (self.wires(), leaves.clone()),
                     (None, false) => (near, names[side].clone()),
                 };
-                self.shape(found, namespace, &device, pipe);
-                if let Some(behind) = &found.behind {
-                    let wires = self.wires();
-                    let lines = behind.lines.iter().map(|line| line.add(&leaves));
-                    self.plan.namespaces[wires].tc.extend(lines);
-                    self.change(&behind.changes, wires, &leaves, pipe);
-                }
-                self.script(found, namespace, &device, &format!("links[{i}]"))?;
-                self.rewrite(pipe, namespace, &device)?;
-                let delays = !found.behind.as_ref().is_some_and(|behind| behind.delays);
-                let behind = found.behind.as_ref().map(|_| leaves);
-                let chain = found.chain;
-                self.plan.queues.push(QueueLocation { namespace, device, chain, behind, delays });
+                self.place(pipe, found, (namespace, device), leaves)?;
                 if paced.contains(&pipe) && !slaves.contains(&pipe) {
                     let node = near_end(pipe, &self.ends);
                     self.plan.fq_hosts.insert(node);
@@ -394,6 +351,71 @@ impl Planner<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Lets a link pass through [`WIRES`]: each direction arrives at one interface and leaves at the other.
+    fn cross_wires(&mut self, link: usize, sides: &[Qdiscs; 2], routed: [bool; 2]) {
+        let wires = self.wires();
+        let ends = self.ends[link];
+        for (side, node) in [(0, ends.0), (1, ends.1)] {
+            let found = &sides[side];
+            let port = format!("w{link}{}", ['a', 'b'][side]);
+            self.join(&device(2 * link + side), node, &port, wires, 2 * link + side);
+            let other = format!("w{link}{}", ['b', 'a'][side]);
+            let lines = &mut self.plan.namespaces[wires];
+            lines.up.push(format!("link set {port} up"));
+            lines.devices.push(port.clone());
+            attach(&mut lines.tc, &port);
+            // A copy belongs to no socket, so TCP small queues do not count it. netem's delay and
+            // rate have the same effect (`skb_orphan_partial`), and routers.
+            let orphans = found.is_empty() || found.orphans();
+            let copies = !(orphans || routed[side] && found.behind.is_some());
+            let between = found.behind.is_some() && !routed[side];
+            if between {
+                self.queue_apart(link, side, &port, &other, copies);
+            } else {
+                lines.tc.push(moved(&port, &other, copies));
+            }
+            if let Some(spec) = found.aggregation {
+                let queue = if between { queue_port(link, side) } else { other };
+                self.aggregate(link, side, port, queue, spec);
+            }
+        }
+    }
+
+    /// Lets longer or shorter packets pass all interfaces of a link in [`WIRES`].
+    fn lengthen(&mut self, link: usize, mtu: u32) {
+        let wires = self.wires();
+        let here = &mut self.plan.namespaces[wires];
+        let ends = ['a', 'b'].map(|side| format!("{link}{side}"));
+        let ports = here.devices.iter().filter(|port| ends.iter().any(|end| port[1..] == **end));
+        here.up.extend(ports.map(|port| format!("link set {port} mtu {mtu}")));
+    }
+
+    /// Puts a pipe's disciplines and filters at its interfaces. `at`: namespace and interface of the queue;
+    /// `leaves`: interface in [`WIRES`] at which its packets leave the wire.
+    fn place(
+        &mut self,
+        pipe: usize,
+        found: &Qdiscs,
+        at: (usize, String),
+        leaves: String,
+    ) -> Result<(), ScenarioError> {
+        let (namespace, device) = at;
+        self.shape(found, namespace, &device, pipe);
+        if let Some(behind) = &found.behind {
+            let wires = self.wires();
+            let lines = behind.lines.iter().map(|line| line.add(&leaves));
+            self.plan.namespaces[wires].tc.extend(lines);
+            self.change(&behind.changes, wires, &leaves, pipe);
+        }
+        self.script(found, namespace, &device, &format!("links[{}]", pipe / 2))?;
+        self.rewrite(pipe, namespace, &device)?;
+        let delays = !found.behind.as_ref().is_some_and(|behind| behind.delays);
+        let behind = found.behind.as_ref().map(|_| leaves);
+        let chain = found.chain;
+        self.plan.queues.push(QueueLocation { namespace, device, chain, behind, delays });
         Ok(())
     }
 

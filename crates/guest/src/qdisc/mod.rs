@@ -39,7 +39,7 @@ pub(crate) struct Qdiscs {
     pub(crate) changes: Changes,
     /// Aggregation of ACKs in front of all disciplines.
     pub(crate) aggregation: Option<AckAggregation>,
-    /// What is behind the queue, at an interface of its own.
+    /// Disciplines behind the queue, at an interface of their own.
     pub(crate) behind: Option<Behind>,
 }
 
