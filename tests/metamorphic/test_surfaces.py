@@ -114,6 +114,7 @@ def texts_of(cell: CellLine) -> set[str]:
     known = [value for value in values(cell) if math.isfinite(value)]
     known += [pipe.limit_ms or 0.0 for pipe in _pipes(cell)]
     known += [pipe.limit_packets or 0.0 for pipe in _pipes(cell)]
+    known += [(pipe.limit_bytes or 0.0) * 1e-3 for pipe in _pipes(cell)]  # told in kB
     known += [flow.count for flow in cell.flows]
     found: set[str] = set()
     for value in known:
