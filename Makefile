@@ -15,14 +15,15 @@ unexport CONDA_PREFIX
 # cargo fmt does not find modules that a macro over the catalogue declares.
 RUST_FILES = $(shell find crates fuzz -name '*.rs' -not -path '*/target/*')
 
-.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check docs test lint format bench bench-all bench-capture bench-controls bench-queues page-load lock pages clean
+.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check docs test test-all rust lint format bench bench-all bench-capture bench-controls bench-queues page-load lock pages clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
 	@echo "make kernel  build the kernel of the engine linux (some minutes; kept in the cache)"
 	@echo "make demo    run the first parts of the study 'multipath', print its tables"
 	@echo "make check   formatting, types, unit tests: about a minute, without a kernel or a browser"
-	@echo "make test    every test and every check"
+	@echo "make test    every test and every check, with few seeds where chance decides"
+	@echo "make test-all   the same with all seeds, cells and kills (docs/reliability.md)"
 	@echo "make docs    the documentation as a site, site/docs/index.html"
 	@echo "make lint    the checks alone"
 	@echo "make format  rewrite sources in the agreed format"
@@ -90,13 +91,25 @@ check: build lint
 	cargo test --workspace --lib --quiet
 	$(BIN)/pytest -m "not slow and not kernel and not browser and not root and not peers"
 
-# Without a usable kernel one test fails with the reason; the others run.
-test: build lint
+# Processor time beyond tests/budget.toml is an error. Files with a long budget are first.
+PYTEST = $(BIN)/pytest --numprocesses "$$(nproc)" --maxprocesses 8 --dist loadfile \
+	--no-loadscope-reorder --durations 20
+
+# Kernels are built beside the lint and the tests in Rust. Without a usable kernel one test fails with
+# the reason; the others run.
+test: build
 	@scripts/test-tools.sh
-	-@$(BIN)/dumbbell kernel build
+	@scripts/beside-kernels.sh $(VENV) $(MAKE) --no-print-directory lint rust
+	$(PYTEST) --budget
+
+test-all: build
+	@scripts/test-tools.sh
+	@scripts/beside-kernels.sh $(VENV) $(MAKE) --no-print-directory lint rust
+	DUMBBELL_ALL=1 $(PYTEST)
+
+rust: $(VENV)/.ready
 	cargo test --workspace --quiet
 	$(BIN)/python -m mypy.stubtest dumbbell._core --ignore-disjoint-bases
-	$(BIN)/pytest --numprocesses "$$(nproc)" --maxprocesses 8 --dist loadfile --durations 20
 
 # What the program and the tables say, in all generated pages. The last ones read the pages before them.
 pages: build

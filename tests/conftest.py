@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from dumbbell.engines.linux import kernel as built
 from dumbbell.experiment import build_flows, options
-from tests import kernel
+from tests import durations, kernel
 from tests.browser import CHROMIUM, opened
 from tests.linux import differences
 
@@ -36,16 +36,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
 
 #: Programs that continuous integration is meant to have (scripts/test-tools.sh installs them), and
-#: how a reason for skipping begins if the kernel is missing. There (CI=true) pytest fails if a
+#: how a reason for skipping begins if a kernel is missing. There (CI=true) pytest fails if a
 #: test was skipped for one of them.
 MEANT = (
     "chromium", "curl", "ffmpeg", "iperf3", "nginx", "node", "ns", "ping", "python3",
     "tcpdump", "tcptrace", "tshark",
 )  # fmt: skip
-MEANT_KERNEL = "no usable kernel"
+MEANT_KERNELS = ("no usable kernel", "dumbbell kernel build --release 7.3")
 #: Not meant there yet: how a reason for skipping begins, and why.
 NOT_MEANT = {
-    "dumbbell kernel build --release 7.3": "two kernels take twice the time",
     "dumbbell kernel build --patch": "BBR v3 needs Google's sources, which are not in Debian",
     "docs/l4s.md has the command": "Prague needs the sources of L4STeam",
     "npm": "Debian's npm has 300 packages, and the test fetches more from npm's registry",
@@ -55,10 +54,12 @@ NOT_MEANT = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds `--release`: another kernel than the default, and its profile as the default one."""
     parser.addoption("--release", help="compare with kernel RELEASE under profile linux-RELEASE")
+    parser.addoption("--budget", action="store_true", help="hold times against tests/budget.toml")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Puts the release of `--release` in place of the default kernel and profile."""
+    """Records durations; puts the release of `--release` in place of the default kernel."""
+    config.pluginmanager.register(durations.Recorder(config))
     release = config.getoption("--release")
     if release is not None:
         kernel.RELEASE = release
@@ -72,7 +73,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # Not asked for what `-m` has left out.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips tests whose needs (markers `kernel`, `root`, `peers`) are not met here."""
+    """Skips tests whose needs (markers `kernel`, `root`, `peers`) are not met here.
+
+    Files that take long are first: the last one decides when all processes are done.
+    """
+    meant = durations.budget().files_s
+    items.sort(key=lambda item: -meant.get(item.nodeid.partition("::")[0], 0.0))
     _skip_without_kernel(items)
     for item in items:
         reason = differences.KNOWN.get(kernel.RELEASE, {}).get(item.nodeid.rpartition("/")[2])
@@ -111,9 +117,14 @@ def _reasons(reporter: pytest.TerminalReporter) -> Counter[str]:
 
 def is_meant(reason: str) -> bool:
     """Returns true if a reason names a program or kernel that is meant to be there."""
-    if reason.startswith(MEANT_KERNEL):
+    if reason.startswith(MEANT_KERNELS):
         return True
     return not reason.startswith(tuple(NOT_MEANT)) and not set(MEANT).isdisjoint(reason.split())
+
+
+def _why_not(reason: str) -> str:
+    """Why continuous integration does without; empty if it does not."""
+    return next((f" ({why})" for begin, why in NOT_MEANT.items() if reason.startswith(begin)), "")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -129,7 +140,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if reasons:
         terminalreporter.section("not tested", yellow=True, bold=True)
         for reason, count in reasons.most_common():
-            terminalreporter.write_line(f"{count} skipped: {reason}")
+            terminalreporter.write_line(f"{count} skipped: {reason}{_why_not(reason)}")
             if os.environ.get("CI") == "true" and is_meant(reason):
                 terminalreporter.write_line(
                     "    an error with CI=true: scripts/test-tools.sh, `dumbbell kernel build`",

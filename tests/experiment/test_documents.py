@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,14 @@ def test_the_page_names_every_field() -> None:
     assert not missing
 
 
+@cache
+def validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json_schema())
+
+
 def problems(text: str) -> list[str]:
     plain = parse(text, "e.yaml").plain()
-    validator = jsonschema.Draft202012Validator(json_schema())
-    return [error.message for error in validator.iter_errors(plain)]
+    return [error.message for error in validator().iter_errors(plain)]
 
 
 @pytest.mark.slow
