@@ -253,7 +253,7 @@ def test_a_line_is_idle_only_while_flows_send(tmp_path: Path) -> None:
 def test_time_outs_that_are_not_counted_are_not_called_none(tmp_path: Path) -> None:
     cell, _ = ran(tmp_path)
     assert "no time-outs" in nothing_stands_out([cell])
-    assert "no loss above 3 %" in nothing_stands_out([cell])
+    assert "no link that drops more than 3 %" in nothing_stands_out([cell])
     unknown = replace(
         cell,
         flows=[replace(flow, timeouts=None) for flow in cell.flows],

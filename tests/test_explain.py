@@ -90,6 +90,17 @@ def test_a_sender_learns_of_a_loss_before_its_window_shows_it(name: str) -> None
     assert not acks or not entered or acks[0] <= entered[0] + 100_000
 
 
+def test_reordering_without_effect_is_told_near_the_time_that_is_asked_about() -> None:
+    """Every second packet is late for seconds, with losses between: what is told is one RTT."""
+    found = chain("even_paths").links
+    seen = observed("even_paths")
+    (start,) = [one.time_ns for one in found if one.what is What.REORDERING]
+    (calm,) = [one.time_ns for one in found if one.what is What.UNCHANGED]
+    assert abs(start - 3_000_000_000) <= seen.rtt_ns
+    assert calm == start
+    assert not [one for one in seen.data if one.cause and 0 <= one.sent_ns - start <= seen.rtt_ns]
+
+
 def test_there_are_twenty_planted_causes() -> None:
     assert len(PLANTED) >= 20
 

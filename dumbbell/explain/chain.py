@@ -233,5 +233,5 @@ def _reordering(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     return [
         Link(Step.INCIDENT, What.REORDERING, packet.arrived_ns, sentence, packet),
         *causes,
-        Link(Step.REACTION, What.UNCHANGED, incident.end_ns, end),
+        Link(Step.REACTION, What.UNCHANGED, packet.arrived_ns, end),
     ]

@@ -205,7 +205,7 @@ def reductions(seen: Observed) -> list[tuple[Row, Row]]:
 
 
 def reorderings(seen: Observed) -> list[Incident]:
-    """Data packets that arrived after one sent later, those within an RTT together."""
+    """Data packets that arrived after one sent later, those within an RTT of the first together."""
     arrived = [one for one in seen.data if one.arrived_ns >= 0 and not one.cause and one.payload]
     found: list[Incident] = []
     highest = -1
@@ -213,7 +213,7 @@ def reorderings(seen: Observed) -> list[Incident]:
         if one.number > highest:
             highest = one.number
             continue
-        if found and one.arrived_ns - found[-1].end_ns <= seen.rtt_ns:
+        if found and one.arrived_ns - found[-1].start_ns <= seen.rtt_ns:
             found[-1] = Incident(
                 What.REORDERING, found[-1].start_ns, one.arrived_ns, packet=found[-1].packet
             )

@@ -56,7 +56,11 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
     since = incident.start_ns if first is None else first.sent_ns
     decided = _decided_ns(seen, since, again.sent_ns)
     before = [one for one in seen.acks_within(since, decided) if one.ack == again.seq]
-    duplicates = [one for one in before if one.sack or (one.sack is None and one is not before[0])]
+    duplicates = [
+        one
+        for place, one in enumerate(before)
+        if one.sack or (place > 0 and (one.sack is None or not seen.has_sack))
+    ]
     reported = sacked_bytes(duplicates[-1].sack) if duplicates and duplicates[-1].sack else 0
     segments = -(-reported // seen.mss)
     row = seen.before(again.sent_ns)
@@ -85,8 +89,9 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
             f" for lost and retransmitted it {sent} (fast retransmit)."
         )
         return Link(Step.NOTICE, What.DUPLICATE_ACKS, at, sentence, again, numbers=numbers)
-    what = What.DUPLICATE_ACKS if enough else What.RACK
-    why = "" if enough else " by RACK, as segments sent later had arrived"
+    by_rack = not enough and seen.has_sack
+    what = What.RACK if by_rack else What.DUPLICATE_ACKS
+    why = " by RACK, as segments sent later had arrived" if by_rack else ""
     sentence = (
         f"{seen_acks} {seen.flow} took {again.name} for lost{why}, and retransmitted it {sent}."
     )

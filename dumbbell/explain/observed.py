@@ -61,6 +61,13 @@ class Observed:
         return next((one for one in self.scenario["flows"] if one["name"] == self.flow), None)
 
     @cached_property
+    def has_sack(self) -> bool:
+        """True if both ends have SACK (RFC 2018 §2)."""
+        ends = self.totals["from_host"], self.totals["to_host"]
+        tcp = [one["tcp"] for one in self.scenario["nodes"] if one["name"] in ends]
+        return all(one is not None and one["tcp_sack"] for one in tcp)
+
+    @cached_property
     def data(self) -> list[Packet]:
         """Packets of the sender with payload or SYN."""
         return [one for one in self.packets if one.out and (one.payload or one.syn)]

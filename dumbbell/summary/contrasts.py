@@ -9,6 +9,7 @@ from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.numbers import number
 from dumbbell.summary.cells import CellLine, of_links
 from dumbbell.summary.differences import reasons
+from dumbbell.summary.links import shown
 
 #: Factor between two values of a quantity from which on they differ.
 DIFFERENT = 1.1
@@ -33,11 +34,13 @@ class Quantity:
         words: What it is.
         unit: Its unit; empty without one.
         values: Its value in each cell; None where it is not known.
+        place: Where it is measured, if that is not the same in every cell.
     """
 
     words: str
     unit: str
     values: list[float | None]
+    place: str = ""
 
 
 #: Metrics of applications, in order of what people ask first, and their words.
@@ -63,10 +66,6 @@ def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
     of_cells: dict[tuple[str, str], Callable[[CellLine], float | None]] = {
         ("transfer time", "s"): lambda cell: cell.transfer_s,
         (goodput, "Mbit/s"): lambda cell: cell.goodput_mbps,
-        ("Jain's index", ""): lambda cell: of_links(cell, "jain", min),
-        ("queueing delay (p95)", "ms"): lambda cell: of_links(cell, "delay_p95_ms", max),
-        (_MARKS, "%"): lambda cell: _percent(of_links(cell, "marked", max)),
-        (_DROPS, "%"): lambda cell: _percent(of_links(cell, "dropped", max)),
         (_REORDERED, "%"): lambda cell: _percent(cell.reordered),
         (_SPURIOUS, "%"): lambda cell: _percent(cell.spurious),
         ("flows with a time-out", "%"): lambda cell: _percent(cell.timed_out),
@@ -74,7 +73,39 @@ def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
     }
     for (words, unit), value in of_cells.items():
         found.append(Quantity(words, unit, [value(cell) for cell in cells]))
+        if words == goodput:
+            found += [_of_one_link(cells, *one) for one in _OF_LINKS]
     return [one for one in found if any(value is not None for value in one.values)]
+
+
+_Choose = Callable[[Iterable[float]], float]
+#: Quantities of links: words, unit, field of a line, which of several links of a cell is told.
+_OF_LINKS: list[tuple[str, str, str, _Choose]] = [
+    ("Jain's index", "", "jain", min),
+    ("queueing delay (p95)", "ms", "delay_p95_ms", max),
+    (_MARKS, "%", "marked", max),
+    (_DROPS, "%", "dropped", max),
+]
+
+
+def _of_one_link(
+    cells: list[CellLine], words: str, unit: str, field: str, choose: _Choose
+) -> Quantity:
+    """The quantity at one link that all cells show; without one, at the worst link of each."""
+    scale = 100 if unit == "%" else 1
+    worst = [of_links(cell, field, choose) for cell in cells]
+    known = [value for value in worst if value is not None]
+    place, values = "", worst
+    if known:
+        own = [{link.pipe: getattr(link, field) for link in shown(cell.links)} for cell in cells]
+        most = choose(known)
+        pipes = [pipe for one in own for pipe, value in one.items() if value == most]
+        common = [pipe for pipe in pipes if all(one.get(pipe) is not None for one in own)]
+        if common:
+            values = [one[common[0]] for one in own]
+        elif len({*pipes, *(pipe for one in own for pipe in one)}) > 1:
+            place = " at the worst link"
+    return Quantity(words, unit, [None if one is None else scale * one for one in values], place)
 
 
 def contrasts(cells: list[CellLine], results: Tables) -> list[str]:
@@ -179,7 +210,7 @@ def _told(quantity: Quantity, values: list[float]) -> list[str]:
     texts = [number(value) for value in values]
     figures = f"{' / '.join(texts)} {quantity.unit}".rstrip()
     if max(values) > (_SAME if goodput else DIFFERENT) * min(values):
-        return [f"{quantity.words} {figures}"]
+        return [f"{quantity.words}{quantity.place} {figures}"]
     if not goodput and quantity.words not in _ASKED.values():
         return []
     if max(values) <= _SAME * min(values) or len(set(texts)) == 1:

@@ -56,13 +56,15 @@ def _spraying(cells: list[CellLine]) -> Iterable[str]:
 def _disciplines(cells: list[CellLine]) -> Iterable[str]:
     """`CoDel: signals while packets have waited longer than a target for an interval.`"""
     found: dict[str, None] = {}
-    for cell in cells:
-        pipes = cell.setting.pipes if cell.setting else {}
-        found |= {pipes[link.pipe].discipline: None for link in cell.links if link.pipe in pipes}
-    if len(found) > 1:
-        for name in found:
-            if name in disciplines():
-                yield f"{disciplines()[name].title}: {_lower(disciplines()[name].about)}"
+    pipes = [cell.setting.pipes if cell.setting else {} for cell in cells]
+    for name in dict.fromkeys(link.pipe for cell in cells for link in cell.links):
+        here = dict.fromkeys(own[name].discipline for own in pipes if name in own)
+        # A discipline that a link has in every cell explains no difference.
+        if len(here) > 1:
+            found |= here
+    for name in found:
+        if name in disciplines():
+            yield f"{disciplines()[name].title}: {_lower(disciplines()[name].about)}"
 
 
 def _marking(cells: list[CellLine]) -> Iterable[str]:

@@ -94,7 +94,7 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     looked = [
         *(["no starvation", "no idle line"] if bulk else []),
         *(["no standing queue"] if queues else []),
-        *([f"no loss above {_percent(LOSSY)}"] if drops else []),
+        *([f"no link that drops more than {_percent(LOSSY)}"] if drops else []),
         *(["no time-outs"] if senders and counted else []),
     ]
     repaired = counted and any(flow.lost for flow in senders)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dumbbell.limits.pipes import pipes_of, rate_of
@@ -17,7 +17,7 @@ _BUSY, _OF_THE_FULLEST = 0.9, 0.9
 _DROPPED = 1e-3
 #: Reasons of drops that are signs of congestion.
 _CONGESTION = ("overflow", "aqm", "policed")
-#: Bottlenecks of a cell that are named: those used most.
+#: Bottlenecks of a cell that stand in a table.
 MOST = 4
 #: Reasons of drops, and a word for each.
 DROPS = {
@@ -83,7 +83,21 @@ def link_lines(values: CellValues, cell: Levels, spec: Scenario) -> list[LinkLin
     least = min(_BUSY, _OF_THE_FULLEST * fullest)
     chosen = [line for line in lines if fullness[line.pipe] >= least or _is_congested(line)]
     chosen.sort(key=lambda line: (round(fullness[line.pipe], 2), line.dropped or 0), reverse=True)
-    return chosen[:MOST]
+    return chosen
+
+
+def shown(links: Sequence[LinkLine]) -> list[LinkLine]:
+    """The lines of a table: those with the numbers that sentences tell, then those used most."""
+    told = [
+        max(known, key=lambda line: getattr(line, field))
+        for field in ("delay_p95_ms", "dropped", "marked")
+        if (known := [line for line in links if getattr(line, field)])
+    ]
+    if known := [line for line in links if line.jain is not None]:
+        told.append(min(known, key=lambda line: line.jain or 0.0))
+    first = [*told, *links]
+    chosen = list(dict.fromkeys(line.pipe for line in first))[:MOST]
+    return [line for line in links if line.pipe in chosen]
 
 
 def _can_limit(pipe: Pipe) -> bool:

@@ -23,7 +23,7 @@ from dumbbell.summary.contrasts import contrasts
 from dumbbell.summary.findings import findings
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 from dumbbell.summary.flow_lines import FlowLine
-from dumbbell.summary.links import LinkLine
+from dumbbell.summary.links import LinkLine, shown
 
 #: Columns of the rows of `flows` in JSON, each a metric of this name.
 QUANTITIES = (
@@ -117,7 +117,7 @@ def columns_of(drawn: list[list[Line]]) -> list[str]:
 def lines(cell: CellLine, intervals: bool = True) -> list[Line]:
     """Name and texts of the rows of a cell, by column."""
     flows = [_flow_line(flow, intervals) for flow in cell.flows]
-    return flows + [_link_line(link) for link in cell.links]
+    return flows + [_link_line(link) for link in shown(cell.links)]
 
 
 def _flow_line(flow: FlowLine, intervals: bool) -> Line:
@@ -126,12 +126,17 @@ def _flow_line(flow: FlowLine, intervals: bool) -> Line:
         rate = f"{number(flow.goodput_mbps.mean)} ({'–'.join(map(number, flow.range_mbps))})"
     texts = {
         "rate": rate if flow.algorithm != "ping" else "",
-        "share": _percent(flow.share),
-        "joint": _percent(flow.joint_share),
+        "share": _together(flow, flow.share),
+        "joint": _together(flow, flow.joint_share),
         "rtt": _value(flow.rtt_ms, intervals),
         "lost" if flow.algorithm in NOT_REPEATED else "again": _percent(flow.lost),
     }
     return shortened(flow.title), {key: text for key, text in texts.items() if text}
+
+
+def _together(flow: FlowLine, share: float | None) -> str:
+    """Share of a flow; of several, whose goodput is a mean, the sum of their shares."""
+    return f"Σ{_percent(share)}" if flow.count > 1 and share is not None else _percent(share)
 
 
 def _link_line(link: LinkLine) -> Line:
