@@ -89,7 +89,8 @@ lint: $(VENV)/.ready
 # Fast checks while a change is written. `make test` has the rest.
 check: build lint
 	cargo test --workspace --lib --quiet
-	$(BIN)/pytest -m "not slow and not kernel and not browser and not root and not peers"
+	$(BIN)/pytest --numprocesses "$$(nproc)" --maxprocesses 8 --dist loadfile \
+		-m "not slow and not kernel and not browser and not root and not peers"
 
 # Processor time beyond tests/budget.toml is an error. Files with a long budget are first.
 PYTEST = $(BIN)/pytest --numprocesses "$$(nproc)" --maxprocesses 8 --dist loadfile \

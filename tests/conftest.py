@@ -10,8 +10,11 @@ import shutil
 import signal
 import subprocess
 from collections import Counter
+from functools import cache
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import settings
 
 from dumbbell.engines.linux import kernel as built
@@ -31,6 +34,9 @@ os.environ.pop("COLUMNS", None)
 # Started in the background of a shell, a process ignores Ctrl-C, and so would what tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+# The tree of all verbs takes 0.1 s, and thousands of tests call one: it is made once.
+typer.testing._get_command = cache(typer.main.get_command)  # type: ignore[attr-defined]
 
 #: Beside the caller's PATH: programs of administrators.
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))

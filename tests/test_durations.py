@@ -7,7 +7,7 @@ import pytest
 from tests.durations import Budget, beyond, budget, calibration_s
 from tests.helpers import ROOT
 
-MEANT = Budget(calibration_s=0.02, total_s=1000, files_s={"long.py": 400, "middle.py": 100})
+MEANT = Budget(0.02, total_s=1000, other_s=20, files_s={"long.py": 400, "middle.py": 100})
 TAKEN = {"long.py": 400.0, "middle.py": 100.0, **{f"short{n}.py": 20.0 for n in range(25)}}
 
 

@@ -68,6 +68,7 @@ def link(explanation: Explanation, what: What) -> Link:
     return next(one for one in explanation.links if one.what is what)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_chain_names_the_planted_cause(name: str) -> None:
     wanted = PLANTED[name]

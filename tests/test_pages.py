@@ -24,24 +24,13 @@ from tests import synthetic
 from tests.browser import needs_browser
 from tests.driven import driven, faults
 from tests.helpers import ROOT, simulated
+from tests.short_examples import shorter
 from tests.test_browser import CAPTURED
 from tests.test_report import named
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
 EXAMPLES = simulated(sorted((ROOT / "examples").glob("*.yaml")))
-#: Seconds that are enough to show every part of a report, where an example's own are not taken.
-SHORT = {
-    "asymmetric": 4, "buffer-sizes": 3, "bufferbloat": 8, "bursty-loss": 3, "cellular": 4,
-    "many-flows": 2, "multipath": 4, "one-loss": 4, "parking-lot": 4, "rrul": 12, "spraying": 4,
-    "short-flows": 4, "two-flows": 8, "udp-bursts": 8,
-}  # fmt: skip
-#: Levels of examples with many cells.
-FEWER = {
-    "buffer-sizes": {"cc": ["cubic", "bbr"], "buffer": ["10 packets", "4 BDP"]},
-    "rrul": {"queue": ["drop-tail", "voice first"]},
-    "short-flows": {"load": ["10 Mbit/s", "40 Mbit/s"]},
-}
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +50,7 @@ def drawer() -> Iterator[Drawer]:
 def test_the_report_of_an_example(
     file: Path, chromium: Browser, drawer: Drawer, tmp_path: Path
 ) -> None:
-    chosen: dict[str, str | list[str]] = {**FEWER.get(file.stem, {})}
-    if file.stem in SHORT:
-        chosen["duration"] = f"{SHORT[file.stem]} s"
-    results = dumbbell.run(file, set=chosen, repeats=1)
+    results = dumbbell.run(file, set=shorter(file), repeats=1)
     page = tmp_path / "report.html"
     page.write_text(render({results.experiment.name: results}, drawer), encoding="utf-8")
     assert faults(chromium, page) == []

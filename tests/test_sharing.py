@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 import dumbbell
+from dumbbell.limits import flows
 from dumbbell.metrics import METRICS
+from dumbbell.scenario import Scenario, read_scenario
 from tests.helpers import BASE
 
 DATAGRAMS = """\
@@ -97,3 +99,26 @@ repeats: 2
         for label in "ab":
             own = metric.measure(both).filter(pl.col("rtt") == label).drop("rtt")
             assert own.equals(alone, null_equal=True), (metric.name, label)
+
+
+def test_a_scenario_is_read_once_for_all_its_flows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each metric asks for the limits of each flow: a hundred flows read a scenario 900 times."""
+    found = results(DATAGRAMS.replace("name: datagrams", "name: read once"), tmp_path)
+    read: list[str] = []
+
+    def counted(text: str) -> Scenario:
+        read.append(text)
+        return read_scenario(text)
+
+    monkeypatch.setattr(flows, "read_scenario", counted)
+    scenarios = found.runs["scenario"].unique().to_list()
+    for scenario in scenarios:
+        for name in ("small", "large", "small"):
+            limits = flows.flow_limits(scenario, name)
+            assert limits == flows.flow_limits(read_scenario(scenario), name)
+            pipes = flows.narrowest_pipes(scenario, name)
+            assert pipes == ["bottleneck/forward"]
+            pipes.clear()  # The caller's own list.
+    assert sorted(read) == sorted(scenarios)

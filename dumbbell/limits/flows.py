@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from dumbbell._core import Network
 from dumbbell.limits.outages import Stretch, outages, union
@@ -55,8 +56,12 @@ def flow_limits(scenario: str | Scenario, flow: str) -> FlowLimits:
     Source of the BDP: RFC 6349 §3.3.1, with all paths that the flow's packets may take. Raises
     `KeyError` for an unknown flow and `ValueError` if no path joins its ends.
     """
-    spec = read_scenario(scenario) if isinstance(scenario, str) else scenario
-    out, back = _paths(spec, flow)
+    if isinstance(scenario, str):
+        known = _read(scenario)
+        if flow not in known.limits:
+            known.limits[flow] = flow_limits(known.spec, flow)
+        return known.limits[flow]
+    out, back = _paths(scenario, flow)
     narrowest = {id(pipe): pipe for pipe in (min(path, key=_rate) for path in out)}
     rtt = max(map(_delay, out)) + max(map(_delay, back))
     return FlowLimits(
@@ -65,6 +70,21 @@ def flow_limits(scenario: str | Scenario, flow: str) -> FlowLimits:
         paths=len(out),
         buffer_packets=sum(map(_room, narrowest.values())),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A scenario that was read, which nobody changes, and what was asked of its flows."""
+
+    spec: Scenario
+    limits: dict[str, FlowLimits] = field(default_factory=dict)
+    narrowest: dict[str, list[str]] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=8)
+def _read(scenario: str) -> _Read:
+    """Scenario of a JSON text. Metrics ask for all flows of one scenario, many times."""
+    return _Read(read_scenario(scenario))
 
 
 def path_outages(spec: Scenario, flow: str) -> list[Stretch]:
@@ -87,14 +107,18 @@ def narrowest_pipes(scenario: str | Scenario, flow: str) -> list[str]:
     None where no pipe has a rate. Raises `KeyError` for an unknown flow and `ValueError` if no path
     joins its ends.
     """
-    spec = read_scenario(scenario) if isinstance(scenario, str) else scenario
+    if isinstance(scenario, str):
+        known = _read(scenario)
+        if flow not in known.narrowest:
+            known.narrowest[flow] = narrowest_pipes(known.spec, flow)
+        return list(known.narrowest[flow])
     names = {
         id(link[way]): f"{link['name']}/{way}"
-        for link in spec["links"]
+        for link in scenario["links"]
         for way in ("forward", "backward")
     }
     found = []
-    for path in _paths(spec, flow)[0]:
+    for path in _paths(scenario, flow)[0]:
         least = min(map(_rate, path))
         limiting = (pipe for pipe in path if _rate(pipe) == least < float("inf"))
         found.append({names[id(pipe)] for pipe in limiting})

@@ -40,7 +40,7 @@ def bottlenecks(scenario: str, flows: Iterable[str]) -> Bottlenecks:
     if len(names) <= _MOST_PATHS:
         for name in names:
             try:
-                found[name] = frozenset(narrowest_pipes(spec, name))
+                found[name] = frozenset(narrowest_pipes(scenario, name))
             except (KeyError, ValueError):  # a flow of a page
                 found[name] = frozenset()
     applications: dict[str, Any] = {

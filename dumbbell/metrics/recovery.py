@@ -41,25 +41,26 @@ def _measure(tables: Tables) -> pl.DataFrame:
 def _finely_sampled(tables: Tables, flows: pl.DataFrame) -> set[tuple[str, str]]:
     """Runs and flows with at least four samples in a base RTT."""
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
+    intervals_ns = {
+        one: read_scenario(one)["sampling"]["interval_ns"] for one in set(scenarios.values())
+    }
     fine: dict[tuple[str, str], bool] = {}
     found = set()
     for run, flow in flows.select("run", "flow").unique(maintain_order=True).iter_rows():
         key = (scenarios.get(run, ""), flow)
         if key not in fine:
-            fine[key] = bool(key[0]) and _is_fine(*key)
+            fine[key] = bool(key[0]) and _is_fine(key[0], intervals_ns[key[0]], flow)
         if fine[key]:
             found.add((run, flow))
     return found
 
 
-def _is_fine(scenario: str, flow: str) -> bool:
-    spec = read_scenario(scenario)
-    interval_ns = spec["sampling"]["interval_ns"]
+def _is_fine(scenario: str, interval_ns: int | None, flow: str) -> bool:
     try:
-        base_rtt_ns = flow_limits(spec, flow).base_rtt_s * 1e9
+        base_rtt_ns = flow_limits(scenario, flow).base_rtt_s * 1e9
     except (KeyError, ValueError):  # a flow of a page
         return False
-    return bool(interval_ns) and interval_ns * _SAMPLES_PER_RTT <= base_rtt_ns
+    return interval_ns is not None and 0 < interval_ns * _SAMPLES_PER_RTT <= base_rtt_ns
 
 
 def _episodes_ns(rows: pl.DataFrame) -> list[int]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.write_reference_pages import CLI, PYTHON, cli_page, python_page
 
 
+@pytest.mark.slow
 def test_the_page_of_verbs_is_current() -> None:
     page = cli_page()
     assert "## `dumbbell store export`" in page and "--dry-run" in page

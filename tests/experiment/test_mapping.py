@@ -87,6 +87,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(TEXTS, VALUES, min_size=1))
 def test_what_is_written_is_read_again(value: dict[str, Any]) -> None:
     assert parse(written(value), "e.yaml").plain() == value

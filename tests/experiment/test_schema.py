@@ -60,6 +60,7 @@ def test_names_of_congestion_controls_are_described_by_the_catalogue() -> None:
     assert described["cubic"].startswith(f"{cubic.title}. {cubic.about[:10]}")
 
 
+@pytest.mark.slow
 def test_the_schema_is_valid_and_its_example_too() -> None:
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
@@ -67,6 +68,7 @@ def test_the_schema_is_valid_and_its_example_too() -> None:
         jsonschema.validate(example, SCHEMA, jsonschema.Draft202012Validator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["examples", "studies"])
 def test_the_schema_accepts_every_file_of_ours(name: str) -> None:
     validator = jsonschema.Draft202012Validator(SCHEMA)
@@ -79,6 +81,7 @@ def test_the_schema_accepts_every_file_of_ours(name: str) -> None:
     assert seen > 15
 
 
+@pytest.mark.slow
 def test_an_editor_finds_most_mistakes_that_one_field_shows() -> None:
     """The others need the rest of the file, or other files: `dumbbell validate` finds all."""
     validator = jsonschema.Draft202012Validator(SCHEMA)

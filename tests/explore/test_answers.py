@@ -157,6 +157,7 @@ def test_a_run_is_described(explorer: Running) -> None:
     assert packets["total"] > 10 and all(0.1 <= row[0] <= 0.2 for row in packets["rows"])
 
 
+@pytest.mark.slow
 def test_an_incident_is_explained(explorer: Running) -> None:
     run = explorer.json("list")["rows"][0][0]
     mark = next(one for one in explorer.json("run-facts", run=run)["marks"] if one["flow"] == "a")
@@ -167,6 +168,7 @@ def test_an_incident_is_explained(explorer: Running) -> None:
     assert nothing.status == 400 and "no such flow" in nothing.json()["error"]
 
 
+@pytest.mark.slow
 def test_a_run_moves(explorer: Running) -> None:
     run = explorer.json("list")["rows"][0][0]
     found = explorer.ask("/api/animation", run=run)

@@ -10,6 +10,7 @@ import pytest
 import dumbbell
 from dumbbell.errors import ExperimentError
 from tests import kernel
+from tests.scale import tried
 
 pytestmark = pytest.mark.kernel
 
@@ -45,7 +46,6 @@ factors:
   cc: [cubic, bbr]
   rtt: [29 ms, 29.7 ms, 30.4 ms, 31.5 ms]
 duration: 10 s
-repeats: 3
 """
 
 
@@ -54,7 +54,7 @@ def test_fq_codel_shares_a_line_as_linux_does(tmp_path: Path) -> None:
     file.write_text(SHARED, encoding="utf-8")
     rates = []
     for engine in ("sim", "linux"):
-        results = dumbbell.run(file, engine=engine)
+        results = dumbbell.run(file, engine=engine, repeats=tried(1, 3))
         rate = (8 * pl.col("delivered_bytes") / pl.col("end_ns") * 1e3).alias("mbps")
         # Linux hashes with a random key, made of the seed: with one of some 170 two of four flows
         # share one of the 1024 queues; and who halves its window when decides 0.3 Mbit/s of a
@@ -287,7 +287,6 @@ factors:
     - {label: fq_codel-ecn, value: fq_codel}
 sampling: {interval: 100 ms, keep: [queues]}
 duration: 20 s
-repeats: 5
 """
 
 
@@ -295,9 +294,9 @@ def test_disciplines_of_chance_signal_as_often_and_queue_as_much(tmp_path: Path)
     file = tmp_path / "e.yaml"
     file.write_text(CHANCE, encoding="utf-8")
     signals = pl.col("dropped_aqm_packets") + pl.col("marked_packets")
-    found = []
+    found, repeats = [], tried(2, 5)
     for engine in ("sim", "linux"):
-        results = dumbbell.run(file, engine=engine)
+        results = dumbbell.run(file, engine=engine, repeats=repeats)
         at = pl.col("pipe") == "bottleneck/forward"
         pipes = results.pipes.filter(at).group_by("queue").agg(signals.mean().alias("signals"))
         queued = pl.col("queued_packets").mean()
@@ -309,7 +308,7 @@ def test_disciplines_of_chance_signal_as_often_and_queue_as_much(tmp_path: Path)
         )
         for name, marks, drops in by_queue.iter_rows():
             # CHOKe drops most packets in pairs.
-            least = 100 if name.startswith("choke") else 500
+            least = repeats * (20 if name.startswith("choke") else 100)
             assert (marks > least) == name.endswith("-ecn"), name
             # PIE drops also what could be marked while its probability is above a tenth, CHOKe what
             # matches a packet of the queue.
@@ -346,7 +345,6 @@ flows:
   - {name: "f{i}", from: "s{i}", to: "d{i}", count: 2, tcp: cubic, start_jitter: 100 ms}
 sampling: none
 duration: 10 s
-repeats: 4
 factors:
   grid:
     filter: [no-ack-filter, ack-filter, ack-filter-aggressive]
@@ -363,9 +361,9 @@ def test_cake_filters_the_acks_that_linux_filters(tmp_path: Path) -> None:
     file = tmp_path / "e.yaml"
     file.write_text(ACKS, encoding="utf-8")
     cell = ("filter", "up", "ecn")
-    found = []
+    found, repeats = [], tried(1, 4)
     for engine in ("sim", "linux"):
-        results = dumbbell.run(file, engine=engine)
+        results = dumbbell.run(file, engine=engine, repeats=repeats)
         back = results.pipes.filter(pl.col("pipe") == "bottleneck/backward")
         carried = results.flows.group_by(*cell).agg(pl.col("delivered_bytes").sum())
         dropped = back.group_by(*cell).agg(pl.col("dropped_aqm_packets").mean())
@@ -377,7 +375,7 @@ def test_cake_filters_the_acks_that_linux_filters(tmp_path: Path) -> None:
         if name != "no-ack-filter":  # COBALT's drops of ACKs vary by a tenth among seeds.
             assert drops == pytest.approx(their_drops, rel=0.06), (name, up)
         # Without the filter ACKs wait, and the download with them.
-        full = 4 * 10 * 18.5e6 / 8  # Four repeats of 10 s.
+        full = repeats * 10 * 18.5e6 / 8  # 10 s each.
         assert (ours > full) == (name != "no-ack-filter"), (name, up)
 
 

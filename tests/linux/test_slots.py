@@ -10,6 +10,7 @@ import pytest
 import dumbbell
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment.access_models import MODELS
+from tests.scale import tried
 
 pytestmark = pytest.mark.kernel
 
@@ -96,8 +97,9 @@ def test_random_waits_have_the_same_distribution(tmp_path: Path) -> None:
 def test_an_access_link_carries_as_much_on_both(tmp_path: Path, name: str) -> None:
     access = f"access: {{type: {name}, subscriber: b}}"
     rates = []
-    # Starlink's runs differ by a seventh among seeds, on either engine: the mean of eight by 5 %.
-    for results in on_both(tmp_path, access, "20 s", repeats=8 if name == "starlink" else 1):
+    # Starlink's runs differ by a seventh among seeds, on either engine: the mean of four by 7 %.
+    repeats = tried(4, 8) if name == "starlink" else 1
+    for results in on_both(tmp_path, access, "20 s", repeats):
         rates.append(results.flows["delivered_bytes"].mean())
     assert rates[0] == pytest.approx(rates[1], rel=0.15)
 

@@ -11,6 +11,8 @@ from dumbbell.errors import DumbbellError
 from dumbbell.experiment import load
 from dumbbell.results import Results
 from tests.helpers import ROOT, simulated
+from tests.scale import ALL
+from tests.short_examples import shorter
 from tests.trials.experiments import experiment
 
 REPEATS = 2
@@ -32,8 +34,8 @@ PART_IDS = [f"{file.parent.name}-{file.stem}" for file in PARTS]
 
 
 def example(file: Path) -> Results:
-    """An example with a few repeats."""
-    return dumbbell.run(file, repeats=REPEATS)
+    """An example with a few repeats; shorter in `make test`."""
+    return dumbbell.run(file, set={} if ALL else shorter(file), repeats=REPEATS)
 
 
 def part(file: Path) -> Results:

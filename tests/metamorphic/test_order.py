@@ -14,11 +14,11 @@ from dumbbell.summary.cells import cells
 from tests.metamorphic.experiments import EXAMPLES, IDS, drawn, example
 from tests.metamorphic.numbers import Numbers, differing, numbers
 from tests.metamorphic.views import reversed_rows
-from tests.scale import SCALE
+from tests.scale import SCALE, tried
 
 pytestmark = pytest.mark.slow
 
-COUNT, AT_ONCE = 50 * SCALE, 25
+COUNT, AT_ONCE = tried(25, 50) * SCALE, 25
 
 TWO = """\
 dumbbell: 1

@@ -23,11 +23,11 @@ from tests.metamorphic.experiments import (
 )
 from tests.metamorphic.numbers import alike, combined, numbers
 from tests.metamorphic.views import only
-from tests.scale import SCALE
+from tests.scale import SCALE, tried
 
 pytestmark = pytest.mark.slow
 
-COUNT, AT_ONCE = 300 * SCALE, 25
+COUNT, AT_ONCE = tried(100, 300) * SCALE, 25
 #: Of random experiments each metric by itself is asked of every so many.
 _EVERY = 6
 

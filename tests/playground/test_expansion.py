@@ -89,6 +89,7 @@ def test_readme_and_presets(content: str) -> None:
         assert expanded(opened, levels) == (wanted, "")
 
 
+@pytest.mark.slow
 def test_trials() -> None:
     accepted = beyond = refused = 0
     for number in range(TRIALS):

@@ -314,6 +314,7 @@ def at_a_terminal(folder: Path, keys: list[bytes]) -> tuple[int, list[str]]:
     return code, shown.decode().splitlines()
 
 
+@pytest.mark.slow
 def test_four_times_enter_at_a_terminal(tmp_path: Path) -> None:
     code, lines = at_a_terminal(tmp_path, [b"\n"] * 4)
     assert code == 0
@@ -325,6 +326,7 @@ def test_four_times_enter_at_a_terminal(tmp_path: Path) -> None:
     assert load(tmp_path / "experiment.yaml").info.name == "cubic and bbr share a bottleneck"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answers", [[], [b"\n", b"\n", b"\n", b"1000 h\n"]])
 def test_ctrl_c_at_a_question(answers: list[bytes], tmp_path: Path) -> None:
     """The last answer makes the program import polars, whose handler of signals stays."""

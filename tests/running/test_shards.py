@@ -199,6 +199,7 @@ repeats: 2
 """
 
 
+@pytest.mark.slow
 def test_shards_of_the_program(tmp_path: Path) -> None:
     file = tmp_path / "tiny.yaml"
     file.write_text(TINY)

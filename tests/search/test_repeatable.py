@@ -30,6 +30,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, str]
     return outcome, of_all(digests(folder / "store"))
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing(
     undisturbed: tuple[Outcome, str], tmp_path: Path
 ) -> None:
@@ -41,6 +42,7 @@ def test_the_number_of_workers_changes_nothing(
         assert of_all(digests(folder / "store")) == digest
 
 
+@pytest.mark.slow
 def test_another_seed_searches_elsewhere(undisturbed: tuple[Outcome, str], tmp_path: Path) -> None:
     outcome, digest = undisturbed
     other = searched(SHARES, tmp_path, seed=7)
