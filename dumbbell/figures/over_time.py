@@ -12,7 +12,7 @@ from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.figures.thinning import thinned
 from dumbbell.metrics import Tables
 from dumbbell.metrics.fairness import jain_index
-from dumbbell.metrics.load import QUEUEING_DELAY_MS
+from dumbbell.metrics.load import queueing_delay_samples
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
 from dumbbell.summary.sockets import named, senders
 
@@ -154,7 +154,8 @@ def _rates(samples: pl.DataFrame) -> pl.DataFrame:
     """Mbit/s of each flow in stretches of time, at the middle of each."""
     last = float(samples["time_ns"].max() or 0.0)  # type: ignore[arg-type]
     step_s = max(last / _STRETCHES, 1e-9)
-    stretch = (pl.col("time_ns") / step_s).floor()
+    # The last sample ends the last stretch.
+    stretch = (pl.col("time_ns") / step_s).floor().clip(0, _STRETCHES - 1)
     ends = samples.group_by("line", "flow", stretch.alias("stretch"), maintain_order=True).agg(
         pl.col("time_ns").last(), pl.col("delivered_bytes").last().alias("bytes")
     )
@@ -184,14 +185,9 @@ def _queues(results: Tables, chosen: Mapping[str, str], repeat: int | None) -> I
     queues = one_run(results, "queues", chosen, repeat)
     if queues.is_empty():
         return
-    pipes = one_run(results, "pipes", chosen, repeat).select("pipe", "rate_bps")
     delays = (
-        queues.join(pipes, on="pipe", maintain_order="left")
-        .select(
-            (pl.col("time_ns") / 1e9),
-            pl.col("pipe").alias("line"),
-            QUEUEING_DELAY_MS.alias("delay_ms"),
-        )
+        queueing_delay_samples(results, [queues["run"][0]])
+        .select(pl.col("time_ns") / 1e9, pl.col("pipe").alias("line"), "delay_ms")
         .drop_nulls()
         .sort("line", "time_ns", maintain_order=True)
     )

@@ -8,10 +8,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from dumbbell.figures.factor import series_name
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import Tables
-from dumbbell.metrics.load import QUEUEING_DELAY_MS, load_windows
+from dumbbell.metrics.load import queueing_delays_under_load
 from dumbbell.results import where_rows
 
 #: Points of a curve, and curves of a figure.
@@ -71,17 +72,12 @@ def _delays(results: Tables, where: Mapping[str, str]) -> pl.DataFrame:
     factors = list(results.experiment.factors)
     runs = where_rows(results.runs, where).select("run", *factors)
     label = pl.concat_str(factors, separator=", ") if factors else pl.lit("all")
-    cells = runs.select("run", label.alias("cell")).join(load_windows(results), on="run")
-    rates = results.pipes.select("run", "pipe", "rate_bps")
-    inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
-    columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
+    cells = runs.select("run", label.alias("cell"))
     found = [
         part.join(cells, on="run", maintain_order="left")
-        .join(rates, on=["run", "pipe"], maintain_order="left")
-        .filter(inside)
-        .select("cell", "pipe", QUEUEING_DELAY_MS.alias("ms"))
+        .select("cell", "pipe", pl.col("delay_ms").alias("ms"))
         .drop_nulls()
-        for part in results.parts("queues", columns)
+        for part in queueing_delays_under_load(results)
     ]
     return pl.concat(found) if found else pl.DataFrame()
 
@@ -91,6 +87,10 @@ def _curve(samples: pl.DataFrame, name: str) -> list[dict[str, Any]]:
     count = len(ordered)
     places = sorted({round(i * (count - 1) / _POINTS) for i in range(_POINTS + 1)})
     return [
-        {"cell": name, "ms": round(ordered[place], 4), "share": round((place + 1) / count, 4)}
+        {
+            "cell": series_name(name),
+            "ms": round(ordered[place], 4),
+            "share": round((place + 1) / count, 4),
+        }
         for place in places
     ]

@@ -54,7 +54,9 @@ def rrul(
 def _goodput(samples: pl.DataFrame, panel: str) -> list[Point]:
     """Mbit/s of all these flows together in each stretch of time."""
     step_ns = int(_STEP_S * 1e9)
-    stretch = pl.col("time_ns") // step_ns
+    # A sample at the end of a stretch is of what was delivered in it.
+    stretch = (pl.col("time_ns") - 1).clip(0) // step_ns
+    end_ns = int(samples["time_ns"].max() or 0)  # type: ignore[call-overload]
     per_flow = samples.group_by("flow", stretch.alias("stretch")).agg(
         pl.col("delivered_bytes").max().alias("bytes")
     )
@@ -63,6 +65,7 @@ def _goodput(samples: pl.DataFrame, panel: str) -> list[Point]:
     )
     total = gained.group_by("stretch").agg(pl.col("gained").sum()).sort("stretch")
     return [
-        (panel, "goodput", at * _STEP_S, bytes_ * 8e-6 / _STEP_S)
+        (panel, "goodput", at * _STEP_S, bytes_ * 8e3 / min(step_ns, end_ns - at * step_ns))
         for at, bytes_ in total.iter_rows()
+        if end_ns > at * step_ns
     ]

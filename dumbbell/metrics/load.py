@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -104,20 +104,26 @@ def queueing_delays(tables: Tables, quantiles: Mapping[str, float]) -> pl.DataFr
 
     One row per run and pipe with samples of its queue: `run`, `pipe`, a column per quantile.
     """
-    known = _pipe_rates(tables)
     schema = {"run": pl.String, "pipe": pl.String, **dict.fromkeys(quantiles, pl.Float64)}
     done = [pl.DataFrame(schema=schema)]
+    found = [
+        pl.col("delay_ms").quantile(share, "linear").alias(name)
+        for name, share in quantiles.items()
+    ]
+    for part in queueing_delays_under_load(tables):
+        done.append(part.group_by("run", "pipe").agg(found).select(list(schema)))
+    return pl.concat(done)
+
+
+def queueing_delays_under_load(tables: Tables) -> Iterator[pl.DataFrame]:
+    """Parts of `run`, `pipe`, `delay_ms` (null: not known): each sample in the time of load."""
+    known = _pipe_rates(tables)
     windows = load_windows(tables)
     columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
     inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
     for part in tables.parts("queues", columns):
         one = _with_rate(part, known).join(windows, on="run").filter(inside)
-        found = [
-            QUEUEING_DELAY_MS.quantile(share, "linear").alias(name)
-            for name, share in quantiles.items()
-        ]
-        done.append(one.group_by("run", "pipe").agg(found).select(list(schema)))
-    return pl.concat(done)
+        yield one.select("run", "pipe", QUEUEING_DELAY_MS.alias("delay_ms"))
 
 
 def _pipe_rates(tables: Tables) -> pl.DataFrame:
