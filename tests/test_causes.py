@@ -161,6 +161,17 @@ def test_only_a_flow_of_given_size_has_a_transfer_time(
     assert (cell.transfer_s is not None) == timed == ("transfer s" in head)
 
 
+def test_a_flow_that_is_stopped_is_no_transfer_beside_one_of_given_size(tmp_path: Path) -> None:
+    flows = (
+        "  - {name: sized, from: s1, to: d1, tcp: {congestion_control: cubic, bytes: 1 MB}}\n"
+        "  - {name: stopped, from: s2, to: d2, tcp: cubic, stop: 10 s}"
+    )
+    cell, results = ran(tmp_path, flows)
+    (row,) = results.transfers.filter(results.transfers["flow"] == "sized").rows(named=True)
+    start_ns = results.flows.filter(results.flows["flow"] == "sized")["start_ns"][0]
+    assert cell.transfer_s == pytest.approx((row["end_ns"] - start_ns) / 1e9)
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [

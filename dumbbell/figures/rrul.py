@@ -56,7 +56,7 @@ def _goodput(samples: pl.DataFrame, panel: str) -> list[Point]:
     step_ns = int(_STEP_S * 1e9)
     # A sample at the end of a stretch is of what was delivered in it.
     stretch = (pl.col("time_ns") - 1).clip(0) // step_ns
-    end_ns = int(samples["time_ns"].max() or 0)  # type: ignore[call-overload]
+    end_ns = int(samples["time_ns"].max() or 0)  # type: ignore[arg-type]
     per_flow = samples.group_by("flow", stretch.alias("stretch")).agg(
         pl.col("delivered_bytes").max().alias("bytes")
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from dumbbell.metrics.arrivals import arrived, processes
@@ -112,6 +114,29 @@ def of_pages(spec: Scenario) -> set[str]:
     }
 
 
+def _of_given_size(spec: Scenario) -> list[str]:
+    """Flows that send a number of bytes; a flow that is stopped ends, too."""
+    names = []
+    for flow in spec["flows"]:
+        traffic: list[Any] = list(flow["traffic"].values())
+        sources = [kind.get("source") for kind in traffic if isinstance(kind, dict)]
+        sent = [one for source in sources if isinstance(source, dict) for one in source.values()]
+        if any(one.get("bytes") is not None for one in sent):
+            names.append(flow["name"])
+    return names
+
+
+def _sized_flows(tables: Tables) -> pl.DataFrame:
+    """`run`, `flow` of the flows of given size."""
+    of_texts: dict[str, list[str]] = {}
+    rows = []
+    for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
+        if text not in of_texts:
+            of_texts[text] = _of_given_size(read_scenario(text))
+        rows += [(run, name) for name in of_texts[text]]
+    return pl.DataFrame(rows, schema={"run": pl.String, "flow": pl.String}, orient="row")
+
+
 def _measure_transfer(tables: Tables) -> pl.DataFrame:
     whole = (pl.col("session") == "") & (pl.col("end_ns") >= 0)
     done = (
@@ -119,6 +144,7 @@ def _measure_transfer(tables: Tables) -> pl.DataFrame:
         .group_by("run", "flow")
         .agg(pl.col("end_ns").max(), pl.len().alias("count"))
         .filter(pl.col("count") == 1)
+        .join(_sized_flows(tables), on=["run", "flow"], how="semi")
     )
     flows = tables.flows.filter(pl.col("kind").is_in(_TCP))
     flows = flows.filter(~arrived(processes(tables))).select(*keys(tables), *_OF_FLOWS, "start_ns")

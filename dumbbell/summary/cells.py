@@ -14,7 +14,7 @@ from dumbbell.metrics.cells import CellValues, Levels
 from dumbbell.metrics.phases import MOST_CELLS, Phase, phases
 from dumbbell.metrics.sharing import DATA, lasting_flows
 from dumbbell.metrics.totals import of_pages
-from dumbbell.scenario import Scenario, read_scenario
+from dumbbell.scenario import read_scenario
 from dumbbell.summary.flow_lines import MEASURED, FlowLine, flow_lines, titled
 from dumbbell.summary.links import MEASURED as OF_LINKS
 from dumbbell.summary.links import LinkLine, link_lines
@@ -127,8 +127,6 @@ def cells(tables: Tables) -> list[CellLine]:
         numbers: dict[str, Any] = {
             field: values.of(metric, named).mean() for field, metric in _FIELDS.items()
         }
-        if not _of_given_size(spec):
-            numbers["transfer_s"] = None
         done.append(
             CellLine(
                 levels=dict(zip(factors, named, strict=True)),
@@ -142,14 +140,6 @@ def cells(tables: Tables) -> list[CellLine]:
             )
         )
     return done
-
-
-def _of_given_size(spec: Scenario) -> bool:
-    """True if some flow sends a number of bytes; a flow that is stopped ends, too."""
-    traffic: list[Any] = [kind for flow in spec["flows"] for kind in flow["traffic"].values()]
-    sources = [kind.get("source") for kind in traffic if isinstance(kind, dict)]
-    sent = [one for source in sources if isinstance(source, dict) for one in source.values()]
-    return any(one["bytes"] is not None for one in sent)
 
 
 def _by_run(frame: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
