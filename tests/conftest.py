@@ -51,8 +51,8 @@ MEANT = (
 MEANT_KERNELS = ("no usable kernel", "dumbbell kernel build --release 7.3")
 #: Not meant there yet: how a reason for skipping begins, and why.
 NOT_MEANT = {
-    "dumbbell kernel build --patch": "BBR v3 needs Google's sources, which are not in Debian",
-    "docs/l4s.md has the command": "Prague needs the sources of L4STeam",
+    "dumbbell kernel build --patch": "BBR v3 runs where --patch has the path of Google's sources",
+    "docs/l4s.md has the command": "Prague runs where --patch has the path of L4STeam's sources",
     "npm": "Debian's npm has 300 packages, and the test fetches more from npm's registry",
 }
 

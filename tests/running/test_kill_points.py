@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.helpers import ROOT
-from tests.scale import SCALE
+from tests.scale import ALL, SCALE
 
 pytestmark = pytest.mark.slow
 
-#: Every step with DUMBBELL_SCALE=10 or more; otherwise those of creation and some of the others.
-EVERY = SCALE >= 10
+#: Every step in `make test-all`; otherwise those of creation and some of the others.
+EVERY = ALL or SCALE >= 10
 
 
 def told(*arguments: object) -> list[dict[str, Any]]:
@@ -31,7 +31,7 @@ def told(*arguments: object) -> list[dict[str, Any]]:
 def test_a_writer_killed_at_any_step_loses_nothing(tmp_path: Path, before: int) -> None:
     """At 40 a process died with runs in its journal, at 90 while it moved them to a segment; -1 is
     a store that is damaged: it is killed while it makes runs again."""
-    lines = told("kill", tmp_path, before, 1 if EVERY else 3 if before == 0 else 7)
+    lines = told("kill", tmp_path, before, 1 if EVERY else 7 if before == 0 else 15)
     *dead, last = lines
     assert last["status"] == 0, last
     assert {line["status"] for line in dead} == {9}
