@@ -63,7 +63,12 @@ class Budget:
 
 def budget() -> Budget:
     """The budget of `tests/budget.toml`."""
-    found = tomllib.loads(BUDGET.read_text(encoding="utf-8"))
+    return read_budget(BUDGET.read_text(encoding="utf-8"))
+
+
+def read_budget(text: str) -> Budget:
+    """A budget from the text of its file."""
+    found = tomllib.loads(text)
     return Budget(found["calibration_s"], found["total_s"], found["other_s"], found["files"])
 
 

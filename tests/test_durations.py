@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.durations import Budget, beyond, budget, calibration_s
+from tests.durations import Budget, beyond, budget, calibration_s, read_budget
 from tests.helpers import ROOT
+from tests.write_budget import text
 
 MEANT = Budget(0.02, total_s=1000, other_s=20, files_s={"long.py": 400, "middle.py": 100})
 TAKEN = {"long.py": 400.0, "middle.py": 100.0, **{f"short{n}.py": 20.0 for n in range(25)}}
@@ -36,8 +37,13 @@ def test_a_file_is_not_too_long_because_others_became_shorter() -> None:
     assert beyond({"long.py": 400.0, "middle.py": 100.0}, 0.02, MEANT) == []
 
 
+def test_a_budget_of_a_record_allows_the_record() -> None:
+    written = read_budget(text(0.02, TAKEN))
+    assert written == Budget(0.02, 1200, 20, {"long.py": 480, "middle.py": 120})
+    assert beyond(TAKEN, 0.02, written) == []
+
+
 def test_the_budget_is_one_of_files_that_exist() -> None:
     meant = budget()
     assert all((ROOT / file).is_file() for file in meant.files_s)
-    assert sum(meant.files_s.values()) <= meant.total_s
     assert 0 < meant.calibration_s < 1 and 0 < calibration_s() < 10
