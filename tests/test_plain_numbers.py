@@ -14,7 +14,7 @@ from dumbbell.compare.display import _folded, _rows
 from dumbbell.compare.engines import CRITERIA, Difference
 from dumbbell.execution.bar import _rate
 from dumbbell.metrics import Interval
-from dumbbell.metrics.numbers import number
+from dumbbell.metrics.numbers import number, with_error
 from dumbbell.report.setup import _words
 from tests.helpers import ROOT
 
@@ -28,6 +28,21 @@ EXPONENT = re.compile(r"\de[+-]\d")
 def test_a_large_number_is_plain(value: float, words: str) -> None:
     assert number(value) == words
     assert number(-value) == f"−{words}"
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "words", "with_half"),
+    [
+        (0.00005, 0.00001, "0.00005", "0.000050 ± 0.000010"),
+        (0.0000123456, 0.0000003, "0.0000123", "0.0000123 ± 0.0000003"),
+        (0.2743, 0.003, "0.274", "0.2743 ± 0.0030"),
+    ],
+)
+def test_a_small_number_is_plain_and_not_zero(
+    value: float, half: float, words: str, with_half: str
+) -> None:
+    assert number(value) == words
+    assert with_error(value, half) == with_half
 
 
 def test_a_queue_in_bytes_is_plain() -> None:

@@ -109,3 +109,36 @@ def test_no_loss_is_said_of_links() -> None:
     assert "no link that drops more than 3 %" in nothing_stands_out(
         [CellLine(levels={}, flows=[], links=[line], bulk=False)]
     )
+
+
+CLASSES = """\
+dumbbell: 1
+name: classes
+template:
+  dumbbell:
+    pairs: 2
+    rtt: 20 ms
+    forward:
+      queue:
+        htb:
+          rate: 10 Mbit/s
+          classes:
+            - {dscp: EF, rate: 5 Mbit/s, queue: $queue}
+            - {rate: 5 Mbit/s, queue: $queue}
+flows:
+  - {name: a, from: s1, to: d1, dscp: EF, tcp: cubic}
+  - {name: b, from: s2, to: d2, tcp: cubic}
+duration: 5 s
+factors:
+  queue:
+    - {label: deep, value: {pfifo: {limit: 300 packets}}}
+    - {label: codel, value: codel}
+    - {label: pie, value: pie}
+"""
+
+
+def test_disciplines_of_classes_are_told_by_their_own_names(tmp_path: Path) -> None:
+    results = ran(tmp_path, CLASSES)
+    told = " ".join(contrasts(cells(results), results))
+    assert "CoDel: " in told and "PIE: " in told
+    assert "HTB" not in told

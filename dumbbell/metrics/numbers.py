@@ -19,15 +19,24 @@ def number(value: object) -> str:
         return f"{value:,.0f}".replace(",", "\u202f")
     if value == int(value):
         return f"{value:.0f}"
+    if value < 1e-4:
+        return f"{float(f'{value:.3g}'):.{_places(value) + 2}f}".rstrip("0")
     return f"{value:.1f}" if value >= 100 else f"{value:.2f}" if value >= 1 else f"{value:.3g}"
+
+
+def _places(value: float) -> int:
+    """Decimal place of the first digit of a number below 1."""
+    return -math.floor(math.log10(value))
 
 
 def with_error(value: float, half: float) -> str:
     """A value with half the width of its interval, to the same decimal place: `98.5 ± 0.3`."""
     if half <= 0 or half < abs(value) * 5e-5:
         return number(value)
-    places = max(0, min(4, 1 - math.floor(math.log10(half))))
+    # Of a small number as many places as its first three digits need.
+    most = max(4, _places(abs(value)) + 2) if 0 < abs(value) < 1 else 4
+    places = max(0, min(most, 1 + _places(half)))
     if abs(value) >= 1000:
         return f"{number(value)} ± {number(math.ceil(half))}"
-    places = min(places, 1 if abs(value) >= 100 else 2 if abs(value) >= 1 else 4)
+    places = min(places, 1 if abs(value) >= 100 else 2 if abs(value) >= 1 else most)
     return f"{value:.{places}f} ± {max(half, 10**-places):.{places}f}"

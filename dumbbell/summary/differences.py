@@ -58,10 +58,10 @@ def _disciplines(cells: list[CellLine]) -> Iterable[str]:
     found: dict[str, None] = {}
     pipes = [cell.setting.pipes if cell.setting else {} for cell in cells]
     for name in dict.fromkeys(link.pipe for cell in cells for link in cell.links):
-        here = dict.fromkeys(own[name].discipline for own in pipes if name in own)
+        here = [own[name].inside for own in pipes if name in own]
         # A discipline that a link has in every cell explains no difference.
-        if len(here) > 1:
-            found |= here
+        common = set[str].intersection(*map(set, here)) if here else set()
+        found |= {one: None for names in here for one in names if one not in common}
     for name in found:
         if name in disciplines():
             yield f"{disciplines()[name].title}: {_lower(disciplines()[name].about)}"
@@ -124,7 +124,7 @@ def _pipes(one: CellLine, other: CellLine, between: str) -> Iterable[str]:
     named = {link.pipe for cell in (one, other) for link in cell.links}
     for name in sorted(named & one.setting.pipes.keys() & other.setting.pipes.keys()):
         a, b = one.setting.pipes[name], other.setting.pipes[name]
-        if a.discipline != b.discipline:
+        if a.inside != b.inside:
             return
         if a.bursty_loss != b.bursty_loss and a.loss and b.loss:
             yield "A burst of losses reduces the window once, as a single loss does."

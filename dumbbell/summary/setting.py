@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class PipeSetting:
         changes: Changes of the link: second, words.
         filters_acks: True if its discipline removes needless ACKs (CAKE).
         in_bytes: True if the queue limit counts bytes.
+        inside: Names of the discipline and of those of its classes or bands.
     """
 
     rate_bps: float | None
@@ -40,6 +41,7 @@ class PipeSetting:
     changes: tuple[tuple[float, str], ...]
     filters_acks: bool = False
     in_bytes: bool = False
+    inside: tuple[str, ...] = ()
 
     def change_at(self, at_s: float) -> str:
         """Words about the change at this time; empty without one."""
@@ -179,4 +181,13 @@ def _pipe(pipe: Pipe) -> PipeSetting:
         changes,
         filters,
         size is not None and limit == size,
+        tuple(dict.fromkeys(_names({kind: options}))),
     )
+
+
+def _names(queue: Any) -> Iterator[str]:
+    """Names of a discipline and of those of its classes or bands."""
+    kind, options = next(iter(queue.items()))
+    yield kind
+    for one in (*options.get("classes", ()), *options.get("bands", ())):
+        yield from _names(one["queue"])
