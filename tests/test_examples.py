@@ -26,6 +26,7 @@ def printed(results: dumbbell.Results) -> list[str]:
     return found.get().splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
 def test_an_example_is_recorded_and_told(file: Path) -> None:
     results = dumbbell.run(file, repeats=1)

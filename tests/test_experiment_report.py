@@ -18,6 +18,8 @@ from tests.browser import needs_browser, opened
 from tests.helpers import ROOT
 from tests.test_report import Checker
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<script>alert(1)</script>"
 PAIR = """\
 # What do two flows do to each other?

@@ -82,6 +82,7 @@ def test_the_chain_names_the_planted_cause(name: str) -> None:
     assert [words for words in wanted.get("absent", []) if words in text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_sender_learns_of_a_loss_before_its_window_shows_it(name: str) -> None:
     found = chain(name).links
@@ -91,6 +92,7 @@ def test_a_sender_learns_of_a_loss_before_its_window_shows_it(name: str) -> None
     assert not acks or not entered or acks[0] <= entered[0] + 100_000
 
 
+@pytest.mark.slow
 def test_reordering_without_effect_is_told_near_the_time_that_is_asked_about() -> None:
     """Every second packet is late for seconds, with losses between: what is told is one RTT."""
     found = chain("even_paths").links
@@ -154,6 +156,7 @@ def test_an_undone_time_out_restores_the_window() -> None:
     assert link(found, What.RTO).numbers["rto_ns"] > 200_000_000
 
 
+@pytest.mark.slow
 def test_the_time_chooses_the_recovery_that_it_lies_in() -> None:
     first, second = chain("pie", "0.8 s"), chain("pie", "1.2 s")
     assert link(first, What.DROP).time_ns < 1_000_000_000 < link(second, What.DROP).time_ns
@@ -220,6 +223,7 @@ def verb(store: Path, *options: str) -> Any:
     return CliRunner().invoke(app, ["explain", str(store), *options])
 
 
+@pytest.mark.slow
 def test_the_verb_prints_the_chain(store: Path) -> None:
     outcome = verb(store, "--flow", "up", "--at", "0.75 s", "--cell", "queue=pie")
     assert outcome.exit_code == 0, outcome.output
@@ -254,6 +258,7 @@ def test_a_mistake_is_told(store: Path, options: tuple[str, ...], said: str) -> 
     assert said in " ".join(outcome.output.split())
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     experiment, output = explain_parts(EXPLAIN.read_text(encoding="utf-8"))
     assert explanation(experiment, tmp_path) == output.strip()

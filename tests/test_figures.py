@@ -55,6 +55,7 @@ def test_goodput_has_a_point_with_an_interval_per_cell(delay: Results) -> None:
     assert "Link delay (ms)" in text
 
 
+@pytest.mark.slow
 def test_published_points_and_bounds_stand_beside_ours(delay: Results) -> None:
     extras = Extras(
         published=[{"x": "10 ms", "series": "bbr", "value": 18.69}],
@@ -197,6 +198,7 @@ def test_drawings_are_of_the_version_of_the_specifications() -> None:
     assert alt.SCHEMA_VERSION.startswith(f"v{VEGA_LITE}.")
 
 
+@pytest.mark.slow
 def test_a_drawer_gives_what_is_drawn_at_once(single: Results) -> None:
     figure = plot(single, "window", where={"routing": "multi"}, by="cc")
     with Drawer() as drawer:

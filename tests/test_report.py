@@ -79,6 +79,7 @@ def test_the_page_is_well_formed_and_its_links_lead_somewhere(page: str) -> None
     assert len(ours) == len(set(ours))
 
 
+@pytest.mark.slow
 def test_the_page_asks_the_network_for_nothing(page: str) -> None:
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", page)
     assert "@import" not in page

@@ -94,6 +94,7 @@ def test_workers_write_a_store_that_they_share(file: Path, tmp_path: Path) -> No
         dumbbell.run(file, store=store, shared=True)
 
 
+@pytest.mark.slow
 def test_a_worker_outlives_a_store(file: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     # A forked process would inherit locks of threads that it does not have.

@@ -25,6 +25,7 @@ def called(*words: str, code: int = 0) -> str:
     return done.stderr if code else done.stdout
 
 
+@pytest.mark.slow
 def test_every_entry_of_the_catalogue_and_every_name_is_explained() -> None:
     for name, queue in disciplines().items():
         text = topic(name)
@@ -122,6 +123,7 @@ def test_an_outage_leads_to_its_field_and_its_metrics() -> None:
         assert words in text
 
 
+@pytest.mark.slow
 def test_every_suggested_name_is_explained() -> None:
     """`help multipath` once said that nothing has this name, and suggested it."""
     assert not [name for name in topic_names() if not topic(name)]

@@ -19,6 +19,8 @@ from dumbbell.store.files import listed
 from tests.helpers import loaded
 from tests.running.test_damage import delete, flip, truncate
 
+pytestmark = pytest.mark.slow
+
 TEXT = """\
 dumbbell: 1
 name: "small <b>"

@@ -19,6 +19,8 @@ from dumbbell.search.run import Outcome
 from dumbbell.store import Store
 from tests.search.helpers import QUEUE, SHARES, levels, searched, written
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def attack(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
