@@ -8,6 +8,7 @@ from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.figures.series import algorithms_of
 from dumbbell.metrics import Tables
+from dumbbell.metrics.goodput import goodput_over_time
 from dumbbell.results import Where
 
 #: Goodput is of so long a stretch.
@@ -52,20 +53,6 @@ def rrul(
 
 
 def _goodput(samples: pl.DataFrame, panel: str) -> list[Point]:
-    """Mbit/s of all these flows together in each stretch of time."""
-    step_ns = int(_STEP_S * 1e9)
-    # A sample at the end of a stretch is of what was delivered in it.
-    stretch = (pl.col("time_ns") - 1).clip(0) // step_ns
-    end_ns = int(samples["time_ns"].max() or 0)  # type: ignore[arg-type]
-    per_flow = samples.group_by("flow", stretch.alias("stretch")).agg(
-        pl.col("delivered_bytes").max().alias("bytes")
-    )
-    gained = per_flow.sort("flow", "stretch").with_columns(
-        pl.col("bytes").diff().over("flow").fill_null(pl.col("bytes")).alias("gained")
-    )
-    total = gained.group_by("stretch").agg(pl.col("gained").sum()).sort("stretch")
-    return [
-        (panel, "goodput", at * _STEP_S, bytes_ * 8e3 / min(step_ns, end_ns - at * step_ns))
-        for at, bytes_ in total.iter_rows()
-        if end_ns > at * step_ns
-    ]
+    """Points of the goodput of all these flows together, at the beginning of each stretch."""
+    rates = goodput_over_time(samples, int(_STEP_S * 1e9))
+    return [(panel, "goodput", at / 1e9, rate) for at, rate in rates.iter_rows()]

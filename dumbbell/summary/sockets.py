@@ -9,6 +9,7 @@ import polars as pl
 
 from dumbbell.catalogue import congestion_controls
 from dumbbell.metrics import Tables
+from dumbbell.metrics.sockets import socket_totals
 
 #: Ports of built-in flows: flow `n` goes from the first plus `n` to the second plus `n`.
 _FLOW_PORTS = (20001, 5001)
@@ -146,19 +147,7 @@ def sockets(tables: Tables, repeat: int = 0) -> list[Socket]:
 
 
 def _of_run(frame: pl.DataFrame, levels: dict[str, str]) -> list[Socket]:
-    known = {name: pl.col(name).filter(pl.col(name) >= 0) for name in ("srtt_ns", "rtt_min_ns")}
-    grouped = named(frame).group_by("socket", maintain_order=True).agg(
-        pl.col("congestion_control").last(),
-        pl.col("time_ns").first().alias("from_ns"),
-        pl.col("time_ns").last().alias("to_ns"),
-        pl.col("acked_bytes").first().alias("first_bytes"),
-        pl.col("acked_bytes").last().alias("sent_bytes"),
-        pl.col("cwnd_packets").mean().alias("cwnd_mean"),
-        pl.col("cwnd_packets").max().alias("cwnd_max"),
-        (known["srtt_ns"].mean() / 1e6).alias("rtt_mean_ms"),
-        (known["rtt_min_ns"].min() / 1e6).alias("rtt_min_ms"),
-        pl.col("retransmitted_packets").last().alias("retransmissions"),
-    )  # fmt: skip
+    grouped = socket_totals(named(frame))
     most = (
         grouped.filter(pl.col("sent_bytes") > 1)
         .top_k(MOST, by="sent_bytes")
@@ -168,8 +157,6 @@ def _of_run(frame: pl.DataFrame, levels: dict[str, str]) -> list[Socket]:
 
 
 def _socket(row: dict[str, Any], levels: dict[str, str]) -> Socket:
-    took_ns = row["to_ns"] - row["from_ns"]
-    gained = 8e3 * (row["sent_bytes"] - row["first_bytes"])
     return Socket(
         levels=levels,
         name=row["socket"],
@@ -177,7 +164,7 @@ def _socket(row: dict[str, Any], levels: dict[str, str]) -> Socket:
         from_s=row["from_ns"] * 1e-9,
         to_s=row["to_ns"] * 1e-9,
         sent_bytes=row["sent_bytes"],
-        rate_mbps=gained / took_ns if took_ns > 0 else None,
+        rate_mbps=row["rate_mbps"],
         cwnd_mean=row["cwnd_mean"],
         cwnd_max=row["cwnd_max"],
         rtt_mean_ms=row["rtt_mean_ms"],
