@@ -75,6 +75,7 @@ def values_of(spec: Any) -> Iterator[dict[str, Any]]:
             yield from values_of(one)
 
 
+@pytest.mark.slow
 def test_every_value_has_a_colour(named: Results) -> None:
     """Vega draws nothing for a value that is not in the domain of its colours."""
     seen = set()

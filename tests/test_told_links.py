@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import dumbbell
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
@@ -26,6 +28,7 @@ def texts(cell: CellLine, column: str) -> dict[str, str]:
     return {name: own[column] for name, own in lines(cell) if column in own}
 
 
+@pytest.mark.slow
 def test_the_lossiest_link_of_a_fat_tree_is_told_though_others_carry_more(tmp_path: Path) -> None:
     text = (ROOT / "examples" / "fat-tree.yaml").read_text(encoding="utf-8")
     text = text.replace("100 ms", "30 ms").replace("repeats: 5", "repeats: 1")
@@ -72,6 +75,7 @@ factors:
 """
 
 
+@pytest.mark.slow
 def test_cells_are_compared_at_one_link_and_by_what_differs(tmp_path: Path) -> None:
     results = ran(tmp_path, TWO_WAYS)
     every = cells(results)
