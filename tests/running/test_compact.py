@@ -18,6 +18,8 @@ from dumbbell.store.verify import examine
 from tests.helpers import FakeEngine, loaded
 from tests.running.test_merge import TEXT, call, made, of_store
 
+pytestmark = pytest.mark.slow
+
 
 def scattered(folder: Path) -> Path:
     """A store with a segment per run."""

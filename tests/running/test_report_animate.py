@@ -16,6 +16,8 @@ from dumbbell.animation import cells
 from dumbbell.cli import app
 from dumbbell.report import animations
 
+pytestmark = pytest.mark.slow
+
 TEXT = """\
 dumbbell: 1
 name: "small <i>"

@@ -21,6 +21,8 @@ from tests.running.test_merge import made
 from tests.running.test_remote_store import Machine, filled
 from tests.running.test_remote_store import machine as _machine
 
+pytestmark = pytest.mark.slow
+
 machine = _machine  # a fixture
 URL = "s3://lab/sweep"
 
