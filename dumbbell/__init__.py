@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dumbbell.execution.shard import ShardLike
-    from dumbbell.experiment.design import Overrides
+    from dumbbell.experiment.load import Overrides
     from dumbbell.metrics import METRICS
     from dumbbell.results import Results
     from dumbbell.runs import ExperimentInfo

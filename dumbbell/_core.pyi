@@ -1,32 +1,37 @@
 """The compiled part of Dumbbell: the simulator and the scenario's only validator."""
 
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Final, final
 
 from dumbbell.codes import Code
 
 __all__ = [
     "Cancelled",
+    "Cell",
     "DefectError",
+    "Experiment",
     "Monitor",
     "Network",
     "Output",
+    "RefusedError",
     "RoutingError",
     "ScenarioError",
     "Survey",
+    "access_models",
     "budget",
     "capture_packets",
     "capture_sightings",
     "catalogue",
     "default_profile",
     "engine_version",
-    "expand",
-    "playground_fields",
+    "experiment_schema",
     "profiles",
     "run",
     "survey",
     "tables",
     "trace_hops",
     "trace_summary",
+    "typical_pages",
     "validate",
     "version",
 ]
@@ -174,15 +179,6 @@ def budget(scenario_json: str) -> dict[str, Any]:
     `heaviest`: the field of the scenario that needs most memory.
     """
 
-def expand(file: str, levels: dict[str, int]) -> tuple[str, str]:
-    """Scenario of a parsed experiment file as the playground expands it, and its refusal.
-
-    One of the two is empty. A refusal begins with `-` if the command line takes the file.
-    """
-
-def playground_fields() -> str:
-    """Fields of experiment files that the playground takes and refuses, as JSON."""
-
 def catalogue() -> str:
     """The catalogue of what an experiment can name, as JSON."""
 
@@ -191,3 +187,58 @@ def default_profile() -> str:
 
 def profiles() -> dict[str, str]: ...
 def tables() -> str: ...
+
+class RefusedError(Exception):
+    """Errors of an experiment file: a list of them, each as `Experiment.place` gives one."""
+
+@final
+class Cell:
+    """Cell of an experiment: see `dumbbell.experiment.load.Cell`."""
+
+    labels: list[str]
+    scenario: str
+    unsampled: str | None
+    sampled: int
+    rtt_ns: list[tuple[str, int]]
+    duration_ns: int
+
+@final
+class Experiment:
+    """An experiment file with overrides, whose cells are made when they are asked for."""
+
+    count: int
+    factors: list[tuple[str, list[str]]]
+    space: list[tuple[str, list[str]]]
+    def __new__(
+        cls,
+        root: object,
+        given: Sequence[tuple[str, Sequence[object]]],
+        reserved: Set[str],
+        start: Callable[[str], tuple[str, object]],
+        metrics: Mapping[str, tuple[str, float, float, bool]] | None,
+    ) -> Experiment:
+        """Reads the tree of a file. Raises `RefusedError`, and what `start` raises."""
+    def contents(self) -> str:
+        """Contents of the first cell beside its scenario, as JSON. Raises `RefusedError`."""
+    def cell(self, number: int, files: Callable[[str, int], bytes | str | None]) -> Cell:
+        """A cell. Raises `RefusedError`."""
+    def place(
+        self, number: int, path: str, message: str, files: Callable[[str, int], bytes | str | None]
+    ) -> tuple[str, str | None, int, str, str | None, list[str], str | None, str | None]:
+        """Error of an engine about a field of a cell's scenario, placed in the file.
+
+        Message, override (None: in the file), line (0: none), field, found, allowed, nearest, code.
+        """
+    def check(
+        self, begin: int, end: int, files: Callable[[str, int], bytes | str | None]
+    ) -> tuple[int, set[str]]:
+        """Sum of virtual times in ns and names of flows of some cells. Raises `RefusedError`."""
+
+def experiment_schema(metrics: Sequence[str]) -> str:
+    """JSON Schema of experiment files. `metrics`: names of metrics."""
+
+def access_models() -> str:
+    """Models of access links by name, as JSON."""
+
+def typical_pages() -> str:
+    """Objects of typical pages by name, as JSON."""

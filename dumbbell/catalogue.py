@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 from dumbbell import _core
@@ -237,6 +238,29 @@ def congestion_controls() -> dict[str, CongestionControl]:
     for entry in entries:
         linux = entry["linux"] and InLinux(**entry["linux"])
         found[entry["name"]] = CongestionControl(**{**entry, "linux": linux})
+    return found
+
+
+def single_path() -> tuple[str, ...]:
+    """Names of the congestion controls of a connection with one path."""
+    return tuple(one.name for one in congestion_controls().values() if not one.coupled)
+
+
+@lru_cache(maxsize=1)
+def access_models() -> dict[str, Any]:
+    """Models of access links by name (`crates/experiment/src/access/models.rs`)."""
+    found: dict[str, Any] = json.loads(
+        _core.access_models(), object_hook=lambda one: SimpleNamespace(**one)
+    ).__dict__
+    for model in found.values():
+        model.sources = vars(model.sources)
+    return found
+
+
+@lru_cache(maxsize=1)
+def typical_pages() -> dict[str, list[dict[str, Any]]]:
+    """Objects of typical pages by name, as experiment files write them."""
+    found: dict[str, list[dict[str, Any]]] = json.loads(_core.typical_pages())
     return found
 
 

@@ -99,8 +99,11 @@ class ExperimentError(DumbbellError):
         found: Value found, shortened; None: no value.
         allowed: Allowed values.
         nearest: Allowed name that is most similar to the one found.
-        others: Other errors of the file, if they were looked for.
+        more: Other errors of the file that were found with this one.
+        others: Those of them that the command line prints.
     """
+
+    more: tuple[ExperimentError, ...] = ()
 
     others: tuple[ExperimentError, ...] = ()
 

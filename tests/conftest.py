@@ -18,7 +18,7 @@ import typer.testing
 from hypothesis import settings
 
 from dumbbell.engines.linux import kernel as built
-from dumbbell.experiment import build_flows, options
+from dumbbell.experiment import load as loading
 from tests import durations, kernel
 from tests.browser import CHROMIUM, opened
 from tests.linux import differences
@@ -73,8 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
         folder, default = built.kernels_folder(), built._default
         # Tests of the cache have folders of their own.
         built._default = lambda: meant if built.kernels_folder() == folder else default()
-        for module in (options, build_flows):
-            module.DEFAULT_PROFILE = kernel.profile()  # type: ignore[attr-defined]
+        parsed = loading._parsed
+        loading._parsed = lambda text, file: kernel.with_profile(parsed(text, file))
 
 
 @pytest.hookimpl(trylast=True)  # Not asked for what `-m` has left out.

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from dumbbell import _core
+from dumbbell.catalogue import Traffic, traffic_kinds
 from dumbbell.engines import Monitor, Run, RunResult
 from dumbbell.engines.preflight import Concern
 from dumbbell.errors import ExperimentError
@@ -124,3 +125,12 @@ class FakeEngine:
 def simulated(files: Iterable[Path]) -> list[Path]:
     """The experiment files that the simulator runs: those without programs."""
     return [file for file in files if not re.search(r"^programs:", file.read_text(), re.MULTILINE)]
+
+
+#: Kinds of traffic with parameters in the catalogue, by name.
+KINDS = {name: one for name, one in traffic_kinds().items() if one.parameters}
+
+
+def spec_name(kind: Traffic) -> str:
+    """Name of a kind of traffic in the JSON Schema."""
+    return f"{kind.name.title().replace('_', '')}Spec"

@@ -77,7 +77,26 @@ def test_every_code_has_a_page_in_the_group_of_its_digit() -> None:
 
 def test_every_code_is_raised_somewhere() -> None:
     text = "\n".join(SOURCES.values())
-    assert not [code.name for code in Code if f"Code.{code.name}" not in text]
+    rust = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "crates/experiment/src").rglob("*.rs")
+        if path.name != "code.rs"
+    )
+
+    def is_raised(code: Code) -> bool:
+        in_rust = f"Code::{code.name.title().replace('_', '')}"
+        return f"Code.{code.name}" in text or in_rust in rust
+
+    assert not [code.name for code in Code if not is_raised(code)]
+
+
+def test_codes_of_experiment_files_have_their_numbers() -> None:
+    """`crates/experiment/src/code.rs` has the codes that it raises by name and number."""
+    text = (ROOT / "crates/experiment/src/code.rs").read_text(encoding="utf-8")
+    found = re.findall(r'Self::(\w+) => "(E\d+)"', text)
+    assert len(found) > 40
+    named = {code.name.title().replace("_", ""): str(code) for code in Code}
+    assert {name: named[name] for name, _ in found} == dict(found)
 
 
 def test_every_class_of_errors_has_a_code() -> None:

@@ -8,13 +8,14 @@ import pytest
 
 import dumbbell
 from dumbbell.console.output import Output
-from dumbbell.experiment.recording import MOST_ROWS, POINTS
 from dumbbell.summary import overview
 from dumbbell.summary.cells import cells
 from dumbbell.summary.findings import findings
 from dumbbell.summary.fit import WIDTH
 from tests.helpers import ROOT, simulated
 
+#: Points in time that a figure can show, and most rows over time of a run (crates/experiment).
+POINTS, MOST_ROWS = 500, 40_000
 EXAMPLES = simulated(sorted((ROOT / "examples").glob("*.yaml")))
 
 

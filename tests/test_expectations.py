@@ -11,7 +11,7 @@ import dumbbell
 from dumbbell.cli import app
 from dumbbell.compare.expectations import check
 from dumbbell.errors import ExperimentError
-from dumbbell.experiment.expect import ExpectSpec
+from dumbbell.experiment.contents import ExpectSpec
 from tests.helpers import BASE, message
 
 TEXT = """\

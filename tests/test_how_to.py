@@ -134,7 +134,7 @@ def test_contributing_names_what_is_there() -> None:
         "dumbbell/figures/options.py",
         "tests/test_how_to.py",
         "docs/studies.md",
-        "dumbbell/experiment/build_flows.py",
+        "crates/experiment/src/stream.rs",
     ):
         assert f"`{path}`" in text, path
         assert (ROOT / path).is_file(), path

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dumbbell.playground.subset import sections
+from dumbbell.playground.subset import REFUSED
 from tests.helpers import ROOT
 
 PAGE = ROOT / "docs/playground.md"
 BEGIN, END = "<!-- refused -->\n", "<!-- end refused -->"
+#: What a model of the schema is on the page.
+_PLACES = {"": "file", "TraceSpec": "shaper.trace", "RateTraceSpec": "rates"}
 
 
 def renewed(text: str) -> str:
     rows = "".join(
-        f"| {one['name']} | {', '.join(f'`{name}`' for name in one['refused'])} |\n"
-        for one in sections()
-        if one["refused"]
+        f"| {_PLACES[name]} | {', '.join(f'`{field}`' for field in fields)} |\n"
+        for name, fields in REFUSED.items()
     )
     head, _, rest = text.partition(BEGIN)
     return f"{head}{BEGIN}| in | refused |\n| --- | --- |\n{rows}{END}{rest.partition(END)[2]}"

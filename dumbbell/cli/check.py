@@ -120,11 +120,8 @@ def _plan_or_every_error(file: Path) -> list[str]:
     try:
         return _plan(file)
     except ExperimentError as error:
-        from dumbbell.experiment.every import every_error
-
-        first, *others = every_error(file, error)
-        first.others = tuple(others)
-        raise first from None
+        error.others = error.more
+        raise
 
 
 def _plan(file: Path) -> list[str]:
@@ -157,7 +154,7 @@ def _plan(file: Path) -> list[str]:
         from dumbbell.search.check import refuse_impossible as refuse_search
 
         refuse_search(experiment)
-        names, spec = ", ".join(experiment.design.space), experiment.search
+        names, spec = ", ".join(dict(experiment.reading.core.space)), experiment.search
         times = f"{_count(spec.evaluations, 'evaluation')} × {_count(spec.repeats, 'repeat')}"
         lines.append(f"  search over {names}: {times}")
     lines += [f"  {name}: {', '.join(levels)}" for name, levels in info.factors.items()]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from dumbbell import console
+from dumbbell.catalogue import single_path
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, ExperimentError
-from dumbbell.experiment.traffic import ALGORITHMS
 from dumbbell.starter import (
     STARTERS,
     Answers,
@@ -48,7 +48,7 @@ def ask() -> tuple[Starter, Answers]:
         return found
 
     answers = _asked("Rate and RTT of the bottleneck", f"{answers.rate}, {answers.rtt}", line)
-    known = ", ".join(ALGORITHMS)
+    known = ", ".join(single_path())
     answers = _asked(
         f"Congestion controls that compete ({known})", ", ".join(answers.controls), controls
     )

@@ -11,8 +11,8 @@ from dumbbell.compare.baseline import LEAST_TESTED, Baseline, Change, Quantity
 from dumbbell.compare.expectations import check, refuse_impossible
 from dumbbell.compare.junit import Case, xml
 from dumbbell.console.words import many
-from dumbbell.errors import DumbbellError, ExperimentError
-from dumbbell.experiment.fields import Share, read_alone
+from dumbbell.errors import DumbbellError
+from dumbbell.experiment import units
 from dumbbell.experiment.load import load
 from dumbbell.results import Results
 
@@ -23,10 +23,9 @@ _MOST_LINES = 40
 def share_of(text: str) -> float:
     """Value of `--tolerance`. Raises `DumbbellError`."""
     try:
-        share: float = read_alone(Share, text)
-    except ExperimentError as error:
-        raise DumbbellError(f"--tolerance: {error}") from None
-    return share
+        return units.share(text)
+    except units.QuantityError as error:
+        raise DumbbellError(f"--tolerance: {error.alone()}") from None
 
 
 class Checking:

@@ -14,7 +14,7 @@ import dumbbell
 from dumbbell.codes import Code
 from dumbbell.compare.agreement import Criterion, compare
 from dumbbell.errors import EngineError
-from dumbbell.experiment.design import Overrides
+from dumbbell.experiment.load import Overrides
 from dumbbell.metrics import METRICS, Interval, interval
 from dumbbell.results import Results
 from dumbbell.runs import ExperimentInfo

@@ -13,8 +13,8 @@ from dumbbell.codes import Code
 from dumbbell.compare.samples import DESCRIPTIONS
 from dumbbell.console.words import many
 from dumbbell.errors import ExperimentError, nearest_name, shortened
-from dumbbell.experiment.expect import ExpectSpec
-from dumbbell.experiment.locate import Locator
+from dumbbell.experiment.contents import ExpectSpec
+from dumbbell.experiment.refused import Locator
 from dumbbell.experiment.source import Loc, parse
 from dumbbell.metrics import METRICS, Interval, summary
 from dumbbell.metrics.numbers import number

@@ -21,9 +21,9 @@ from dumbbell.execution.budget import Allowed
 from dumbbell.execution.progress import Progress, Several, Sweep, current_progress, use_progress
 from dumbbell.execution.runner import execute
 from dumbbell.execution.shard import Shard
+from dumbbell.experiment.contents import UntilSpec
 from dumbbell.experiment.load import Experiment, Opened
-from dumbbell.experiment.locate import Locator
-from dumbbell.experiment.repeats import UntilSpec
+from dumbbell.experiment.refused import Locator
 from dumbbell.experiment.source import Loc, parse
 from dumbbell.results import Results
 from dumbbell.store import MemoryStore, Store

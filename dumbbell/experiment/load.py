@@ -1,35 +1,32 @@
-"""Translation of an experiment file to its scenarios, all checked before a run."""
+"""Experiment files, checked before a run. `dumbbell._core` makes their cells one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
-from pydantic import ValidationError
 
 from dumbbell import _core
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError
-from dumbbell.experiment import cells, mapping
-from dumbbell.experiment.build import Built, Parts, build
-from dumbbell.experiment.design import Design, Overrides, as_written
-from dumbbell.experiment.document import MAX_SEED, ExperimentFile
-from dumbbell.experiment.expect import ExpectSpec
-from dumbbell.experiment.factors import Level
-from dumbbell.experiment.locate import Locator
-from dumbbell.experiment.network import SamplingSpec
-from dumbbell.experiment.pipes import BuildError
-from dumbbell.experiment.repeats import MAX_REPEATS, RepeatsSpec
-from dumbbell.experiment.sections import Sections
-from dumbbell.experiment.source import Node, read
-from dumbbell.runs import ExperimentInfo
+from dumbbell.experiment import mapping
+from dumbbell.experiment.contents import MAX_REPEATS, Contents, ExpectSpec, RepeatsSpec, contents
+from dumbbell.experiment.refused import SET, located, refused
+from dumbbell.experiment.source import Node, parse, read
+from dumbbell.files.input import TooLargeError, read_file
+from dumbbell.runs import ExperimentInfo, column_names
+
+Overrides = Mapping[str, str | int | float | bool | Sequence[str]]
 
 MAX_RUNS = 1_000_000
 MAX_TOTAL_BYTES = 2 << 30
+MAX_SEED = 2**62
+#: Sections that name metrics.
+_OF_METRICS = ("expect", "search", "repeats")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,7 @@ def load(
         seed: Seed of the first repeat; None: as in the file.
 
     Raises:
-        ExperimentError: First error, with file, line and field.
+        ExperimentError: First error, with file, line and field. `more` has the others.
     """
     if isinstance(path, Mapping):
         return load_text(mapping.written(path), mapping.PATH, set=set, repeats=repeats, seed=seed)
@@ -136,66 +133,153 @@ def load_text(
     return Experiment(info, file, overrides, done, opened.expect, opened.enough)
 
 
+@cache
+def reserved_names() -> frozenset[str]:
+    """Names that factors cannot have: the columns of result tables."""
+    of_summaries = {"value", "mean", "low", "high", "count"}
+    return column_names() | of_summaries
+
+
+#: Maximum length of a text that is kept for the next call, in characters.
+_MAX_KEPT = 16 << 10
+
+
+@lru_cache(maxsize=64)
+def _kept(text: str, file: str) -> Node:
+    return parse(text, file)
+
+
+def _parsed(text: str, file: str) -> Node:
+    """Tree of a text. Trees are never changed, so that calls in a loop share them."""
+    return _kept(text, file) if len(text) <= _MAX_KEPT else parse(text, file)
+
+
+def as_written(chosen: Overrides) -> dict[str, list[str]]:
+    """Overrides as texts: each name with its levels or its value."""
+    return {
+        name: [str(one) for one in value] if isinstance(value, list | tuple) else [_text(value)]
+        for name, value in chosen.items()
+    }
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
 class Reading:
     """What a text with overrides says. It is never changed, so that calls share it.
 
     Attributes:
-        design: Tree and factors.
-        document: Contents of the first cell.
-        first: The first cell, checked.
+        file: Path of the file, as the user named it.
+        root: Tree of the file, without overrides.
+        overrides: Overrides as texts.
+        core: Factors and cells.
+        contents: Contents of the first cell.
         whole: All cells, if they are kept for the next call.
     """
 
     def __init__(self, text: str, path: Path, chosen: Overrides) -> None:
         """Reads the first cell. Raises `ExperimentError`."""
-        self.design = Design(text, path, chosen)
-        self.folder = path.parent
+        self.file, self.folder = str(path), path.parent
+        self.root = _parsed(text, self.file)
+        self.overrides = as_written(chosen)
+        given = [
+            (name, [outside(_parsed(one, f"{SET} {name}={one}")) for one in texts])
+            for name, texts in self.overrides.items()
+        ]
         try:
-            levels, tree = next(self.design.trees())
-        except StopIteration:
-            message, line = "there is no combination of levels", self.design.line("factors")
-            raise ExperimentError(
-                message, file=self.design.file, line=line, code=Code.FACTORS
-            ) from None
-        parts = Parts()
-        self.document, built, scenario = _scenario(tree, self.design.file, self.folder, parts)
-        self.first = _cell(levels, self.document, built, scenario)
-        self._parts = parts if self.design.varied.count() > 1 else Parts()
+            self.core = _core.Experiment(
+                self.root, given, reserved_names(), self._start, self._metrics()
+            )
+            if self.core.count == 0:
+                message, line = "there is no combination of levels", self.line("factors")
+                raise ExperimentError(message, file=self.file, line=line, code=Code.FACTORS)
+            self.first = self._cell(0)
+            self.contents: Contents = contents(orjson.loads(self.core.contents()))
+        except _core.RefusedError as error:
+            raise refused(error, self.file) from None
         self.whole: list[Cell] | None = None
+
+    def _start(self, name: str) -> tuple[str, Node]:
+        """Start value of a range of the search's space."""
+        from dumbbell.search.space import read_range
+
+        level = read_range(self.root, name, self.file).start_level()
+        return level.label, level.node
+
+    def _metrics(self) -> dict[str, tuple[str, float, float, bool]] | None:
+        """Metrics by the names that a file may give; None: no section names one."""
+        written = self.root.value if isinstance(self.root.value, dict) else {}
+        set_here = {name.partition(".")[0] for name in self.overrides}
+        if not any(name in written or name in set_here for name in _OF_METRICS):
+            return None
+        # Metrics import polars and numpy; few experiments name any.
+        from dumbbell.metrics import METRICS, RENAMED
+
+        names = RENAMED | {name: name for name in METRICS}
+        return {
+            name: (of, *_bounds(METRICS[of].bounds), METRICS[of].unit == "share")
+            for name, of in names.items()
+        }
+
+    def line(self, field: str) -> int | None:
+        """Line of a top-level field; None: the file does not write it."""
+        return self.root.key_lines.get(field) or None
 
     def cells(self, begin: int, end: int | None) -> Iterator[Cell]:
         """See :meth:`Opened.cells`."""
-        design = self.design
-        sections, parts = Sections(design.root, design.varied), self._parts.copy()
-        for number, levels in enumerate(islice(design.varied.cells(), begin, end), begin):
+        last = self.core.count if end is None else min(end, self.core.count)
+        for number in range(begin, last):
             if number == 0:
-                sections.keep(levels, self.document)
                 yield self.first
                 continue
-            document, built, scenario = self._cell(levels, sections, parts)
-            sections.keep(levels, document)
-            yield _cell(levels, document, built, scenario)
+            try:
+                yield self._cell(number)
+            except _core.RefusedError as error:
+                raise refused(error, self.file) from None
 
-    def _cell(
-        self, levels: Mapping[str, Level], sections: Sections, parts: Parts
-    ) -> tuple[ExperimentFile, Built, str]:
+    def _cell(self, number: int) -> Cell:
+        made = self.core.cell(number, self.read_file)
+        return Cell(
+            dict(zip((name for name, _ in self.core.factors), made.labels, strict=True)),
+            made.scenario,
+            made.unsampled,
+            made.sampled,
+            dict(made.rtt_ns),
+            made.duration_ns,
+        )
+
+    def read_file(self, name: str, most_bytes: int) -> bytes | str | None:
+        """Contents of a file that the experiment names; a reason; None: it is too large."""
         try:
-            document = ExperimentFile.model_validate(sections.given(levels))
-            built = build(document, self.folder, parts)
-            scenario = canonical(built.scenario)
-            _core.validate(scenario)
-        except (ValidationError, BuildError, _core.ScenarioError, cells.PathError):
-            # Read alone, the cell is refused again, with line and field.
-            tree = self.design.tree(levels)
-            return _scenario(tree, self.design.file, self.folder, Parts())
-        return document, built, scenario
+            return read_file(self.folder / name, most_bytes)
+        except TooLargeError:
+            return None
+        except OSError as error:
+            return error.strerror or str(error)
+
+
+def _bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+    return float(bounds[0]), float(bounds[1])
+
+
+def outside(node: Node) -> Node:
+    """Copy of a node from outside a file: every line is 0."""
+    if isinstance(node.value, dict):
+        inner = {key: outside(child) for key, child in node.value.items()}
+        return Node(inner, node.text, 0, dict.fromkeys(inner, 0))
+    if isinstance(node.value, list):
+        return Node([outside(child) for child in node.value], node.text, 0)
+    return Node(node.value, node.text, 0)
 
 
 #: Readings of the last texts: a call in a loop reads its experiment once.
 _READINGS: dict[tuple[str, str, str], Reading] = {}
 _MAX_READINGS = 16
-#: Maximum length of a text and of all scenarios of a reading that is kept, in characters.
-_MAX_TEXT, _MAX_SCENARIOS = 16 << 10, 4 << 20
+#: Maximum length of all scenarios of a reading that is kept, in characters.
+_MAX_SCENARIOS = 4 << 20
 
 
 def _reading(text: str, path: Path, chosen: Overrides) -> Reading:
@@ -204,7 +288,7 @@ def _reading(text: str, path: Path, chosen: Overrides) -> Reading:
     if key in _READINGS:
         return _READINGS[key]
     made = Reading(text, path, chosen)
-    large = len(text) > _MAX_TEXT or len(made.first.scenario) > _MAX_SCENARIOS
+    large = len(text) > _MAX_KEPT or len(made.first.scenario) > _MAX_SCENARIOS
     if not (large or _may_read_files(text) or _may_read_files(written)):
         if len(_READINGS) >= _MAX_READINGS:
             _READINGS.clear()
@@ -214,7 +298,7 @@ def _reading(text: str, path: Path, chosen: Overrides) -> Reading:
 
 def _may_read_files(text: str) -> bool:
     """Returns true if a text may name a trace file, whose contents may change between calls."""
-    return "trace" in text or "\\" in text  # an escape may spell the word
+    return "trace" in text or "rates" in text or "\\" in text  # an escape may spell the word
 
 
 class Opened:
@@ -228,7 +312,7 @@ class Opened:
         expect: Expectations on its results.
         enough: Rule that ends the repeats of a cell; None: their number is fixed.
         search: Its search; None: there is none.
-        design: Tree, factors and space of the search.
+        reading: Tree, factors and cells.
     """
 
     def __init__(
@@ -242,19 +326,20 @@ class Opened:
     ) -> None:
         """See :func:`load_text`."""
         self.file = str(path)
-        self._reading = _reading(text, path, set or {})
-        design, first = self._reading.design, self._reading.document
-        self.overrides, levels = dict(design.overrides), design.varied.levels
-        self.count = design.varied.count()
-        self.factors_line = design.line("factors")
-        self.expect = tuple(first.expect)
+        self.reading = reading = _reading(text, path, set or {})
+        first, core = reading.contents, reading.core
+        self.overrides = dict(reading.overrides)
+        self.count = core.count
+        self.factors_line = reading.line("factors")
+        self.expect = first.expect
         varies = repeats is None and first.repeats.until is not None
         self.enough = first.repeats if varies else None
-        self.search, self.design = first.search, design
+        self.search = first.search
+        self.has_access_links = first.access_links
         self.info = ExperimentInfo(
             name=first.name,
             yaml=text,
-            factors={name: [one.label for one in own] for name, own in levels.items()},
+            factors={name: list(labels) for name, labels in core.factors},
             repeats=_bounded(
                 "repeats", first.repeats.max if repeats is None else repeats, 1, MAX_REPEATS
             ),
@@ -262,22 +347,17 @@ class Opened:
         )
         if self.info.repeats * self.count > MAX_RUNS:
             message = f"{self.info.repeats * self.count} runs, more than {MAX_RUNS}"
-            line = design.line("repeats") or self.factors_line
+            line = reading.line("repeats") or self.factors_line
             raise ExperimentError(message, file=self.file, line=line, code=Code.CELLS)
 
-    @property
-    def has_access_links(self) -> bool:
-        """Returns true if a link of the first cell is a model of an access link."""
-        return any(link.access is not None for link in self._reading.document.links)
-
     def cells(self, begin: int = 0, end: int | None = None) -> Iterator[Cell]:
-        """Checked cells from number `begin` to before `end`. Shared sections are read once."""
-        return self._reading.cells(begin, end)
+        """Checked cells from number `begin` to before `end`."""
+        return self.reading.cells(begin, end)
 
     def all_cells(self) -> list[Cell]:
         """All cells, checked. Raises `ExperimentError` if their scenarios are too large."""
-        if self._reading.whole is not None:
-            return list(self._reading.whole)
+        if self.reading.whole is not None:
+            return list(self.reading.whole)
         done: list[Cell] = []
         for cell in self.cells():
             done.append(cell)
@@ -288,7 +368,7 @@ class Opened:
                     message, file=self.file, line=line, field="factors", code=Code.CELLS
                 )
         if sum(len(cell.scenario) for cell in done) <= _MAX_SCENARIOS:
-            self._reading.whole = done
+            self.reading.whole = done
         return list(done)
 
 
@@ -301,40 +381,9 @@ def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> Ex
         error: Error of the engine.
     """
     path, code = Path(experiment.file), getattr(error, "code", None)
-    plan = Design(experiment.info.yaml, path, experiment.overrides)
-    for number, (_, tree) in enumerate(plan.trees()):
-        if number == cell:
-            _, built, _ = _scenario(tree, experiment.file, path.parent, Parts())
-            locator = Locator(experiment.file, tree)
-            return locator.refused(error.path, error.message, built.origins, code)
-    return ExperimentError(f"{error.path}: {error.message}", file=experiment.file, code=code)
-
-
-def _cell(
-    levels: Mapping[str, Level], document: ExperimentFile, built: Built, scenario: str
-) -> Cell:
-    labels = {name: level.label for name, level in levels.items()}
-    sampling = document.sampling
-    unsampled, repeats = None, None if sampling is None else sampling.repeats
-    if sampling is not None and repeats is not None and _records(sampling):
-        # Metrics need probes in every repeat.
-        bare = dict.fromkeys(("samples", "queues", "drops"), False)
-        bare["probes"] = "probes" in sampling.keep
-        none = dict.fromkeys(("packets", "hops", "capture"))
-        kept = {"interval_ns": sampling.interval, **bare, **none}
-        unsampled = canonical({**built.scenario, "sampling": kept})
-    return Cell(
-        labels,
-        scenario,
-        unsampled,
-        repeats or 0,
-        built.rtt_ns,
-        document.duration,
-    )
-
-
-def _records(sampling: SamplingSpec) -> bool:
-    return bool(sampling.keep or sampling.packets or sampling.hops or sampling.capture)
+    reading = Reading(experiment.info.yaml, path, experiment.overrides)
+    found = reading.core.place(cell, error.path, error.message, reading.read_file)
+    return located(found, experiment.file, code)
 
 
 def canonical(scenario: Mapping[str, Any]) -> str:
@@ -347,24 +396,3 @@ def _bounded(name: str, value: int, low: int, high: int) -> int:
         return value
     message = f"should be a whole number from {low} to {high}"
     raise ExperimentError(message, file=f"--{name}", found=str(value), code=Code.OPTION)
-
-
-def _scenario(
-    tree: Node, file: str, folder: Path, parts: Parts
-) -> tuple[ExperimentFile, Built, str]:
-    """Document of one cell, its scenario, and the scenario's canonical JSON text."""
-    locator = Locator(file, tree)
-    plain = tree.plain()
-    plain.pop("factors", None)
-    try:
-        document = ExperimentFile.model_validate(plain)
-        built = build(document, folder, parts)
-        scenario = canonical(built.scenario)
-        _core.validate(scenario)
-    except ValidationError as error:
-        raise locator.invalid(error) from None
-    except BuildError as error:
-        raise locator.misbuilt(error) from None
-    except _core.ScenarioError as error:
-        raise locator.refused(error.path, error.message, built.origins) from None
-    return document, built, scenario

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 from dumbbell.codes import Code
-from dumbbell.errors import nearest_name, shortened
+from dumbbell.errors import ExperimentError, nearest_name, shortened
 
 MAX = 2**63 - 1
 _QUANTITY = re.compile(
@@ -139,6 +139,16 @@ class QuantityError(ValueError):
         self.nearest = nearest
         self.code = code
 
+    def alone(self) -> ExperimentError:
+        """The error of a value that is in no file."""
+        return ExperimentError(
+            self.message,
+            found=self.found,
+            allowed=self.allowed,
+            nearest=self.nearest,
+            code=self.code,
+        )
+
 
 def parse(value: object, *families: Family) -> tuple[Family, Fraction]:
     """Reads a quantity of one of the families.
@@ -231,6 +241,16 @@ def whole(value: object, family: Family) -> int:
     """
     _, exact = parse(value, family)
     return integer(exact, family, value)
+
+
+def positive(value: object, family: Family) -> int:
+    """Reads a quantity above 0, see :func:`whole`."""
+    number = whole(value, family)
+    if number == 0:
+        raise QuantityError(
+            f"a {family.name} above 0 is needed", shortened(value), code=Code.OUT_OF_RANGE
+        )
+    return number
 
 
 def integer(exact: Fraction, family: Family, value: object) -> int:

@@ -1,52 +1,32 @@
-"""Fields of experiment files that the playground takes, as `crates/experiment` says."""
+"""JSON Schema of the experiment files that the playground takes."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from dumbbell import _core
 from dumbbell.experiment.schema import json_schema
 
 _REFERENCE = "#/$defs/"
-
-
-def sections() -> list[dict[str, Any]]:
-    """Mappings with fields that the playground refuses: `name`, `taken`, `refused`."""
-    return list(json.loads(_core.playground_fields()))
-
-
-def refused_fields() -> list[str]:
-    """Names of all refused fields."""
-    return [field for section in sections() for field in section["refused"]]
+#: Fields that need programs, other files, or more than one run: by model; empty: the file.
+REFUSED: dict[str, tuple[str, ...]] = {
+    "": ("programs", "search"),
+    "TraceSpec": ("file",),
+    "RateTraceSpec": ("file",),
+}
 
 
 def schema() -> dict[str, Any]:
     """JSON Schema of experiment files without what the playground refuses."""
     whole = json_schema()
-    refused = {section["name"]: section["refused"] for section in sections()}
-    places = {
-        "file": [whole],
-        "template": _models(whole, "TemplateSpec"),
-        "links[]": _models(whole, "LinkSpec"),
-        "a direction of a link": [
-            model for model in whole["$defs"].values() if "rates" in model.get("properties", {})
-        ],
-        "shaper.trace": _models(whole, "TraceSpec"),
-        "flows[]": _models(whole, "FlowSpec"),
-    }
-    for name, models in places.items():
-        for model in models:
-            for field in refused[name]:
-                model["properties"].pop(field, None)
+    for name in REFUSED[""]:
+        whole["properties"].pop(name, None)
+    for model in whole["$defs"].values():
+        model["properties"].pop("rates", None)
+    whole["$defs"]["TraceSpec"]["properties"].pop("file", None)
     used = set(_used(whole, {key: one for key, one in whole.items() if key != "$defs"}))
     whole["$defs"] = {name: one for name, one in whole["$defs"].items() if name in used}
     return whole
-
-
-def _models(whole: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    return [whole["$defs"][name]]
 
 
 def _used(whole: dict[str, Any], root: Any) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dumbbell.errors import ExperimentError
 from dumbbell.experiment.load import Experiment, Opened, load_text
 from dumbbell.experiment.source import Loc
 from dumbbell.search.points import Point, edges, words_of
+from dumbbell.search.space import read_space
 from dumbbell.search.texts import Text, text_of
 
 
@@ -30,7 +31,9 @@ def refuse_impossible(opened: Opened) -> None:
     ]
     refuse_unknown(opened.info, opened.file, asked, flows)
     text = text_of(opened)
-    load_points(text, list(edges(opened.design.space)), opened, "ends", 1, 1)
+    load_points(
+        text, list(edges(read_space(opened.reading.root, opened.file))), opened, "ends", 1, 1
+    )
 
 
 def load_points(
@@ -53,7 +56,7 @@ def load_points(
                 raise ExperimentError(
                     f"with {words_of(point)}: {field}{error.message}",
                     file=opened.file,
-                    line=opened.design.line("search"),
+                    line=opened.reading.line("search"),
                     field="search.space",
                     found=error.found,
                     allowed=error.allowed,

@@ -9,8 +9,8 @@ from pathlib import Path
 from dumbbell.engines.base import Engine
 from dumbbell.execution import execute, plan
 from dumbbell.execution.budget import Allowed
+from dumbbell.experiment.contents import SearchSpec
 from dumbbell.experiment.load import Experiment, Opened, load_text
-from dumbbell.experiment.search import SearchSpec
 from dumbbell.metrics import Interval
 from dumbbell.results import Results
 from dumbbell.search.check import load_points

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dumbbell.experiment.search import ConstraintSpec, SearchSpec
+from dumbbell.experiment.contents import ConstraintSpec, SearchSpec
 from dumbbell.limits.sharing import ANYWHERE, bottlenecks
 from dumbbell.metrics import METRICS, Interval, interval
 from dumbbell.metrics.arrivals import without_arrivals

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_type_hints
 
 from dumbbell.codes import Code
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.execution.budget import allowed
-from dumbbell.experiment.design import Overrides
-from dumbbell.experiment.factors import Level
-from dumbbell.experiment.fields import read_alone
-from dumbbell.experiment.load import Opened
-from dumbbell.experiment.search import SearchSpec
+from dumbbell.experiment.contents import MAX_EVALUATIONS, SearchSpec
+from dumbbell.experiment.load import Opened, Overrides, outside
 from dumbbell.experiment.source import parse, read
-from dumbbell.experiment.space import Choice, Space
 from dumbbell.files.urls import store_path
 from dumbbell.search.check import refuse_impossible
 from dumbbell.search.evaluate import Bench, Evaluator
@@ -26,10 +21,13 @@ from dumbbell.search.points import DURATION, Evaluation, Point, start_of
 from dumbbell.search.progress import one_progress
 from dumbbell.search.sampler import optuna_or_error, sample
 from dumbbell.search.shrink import Shrinker, Step
+from dumbbell.search.space import Choice, Level, Space, level_of, read_space
 from dumbbell.search.texts import text_of
 from dumbbell.search.written import written
 from dumbbell.store import Store
 
+#: Least and most of the numbers that a call gives.
+_RANGES = {"repeats": (1, 1000), "seed": (0, 2**31), "evaluations": (1, MAX_EVALUATIONS)}
 #: Evaluations of a simplification per name of the space, an estimate for the progress.
 _STEPS = 5
 #: Evaluations that are measured again, and with how many times the repeats.
@@ -126,22 +124,29 @@ def search(
 
 def _with(spec: SearchSpec, given: Mapping[str, int]) -> SearchSpec:
     """The search with other numbers. Raises `DumbbellError` for one out of range."""
-    kinds = get_type_hints(SearchSpec, include_extras=True)
     for name, value in given.items():
-        try:
-            read_alone(kinds[name], value)
-        except ExperimentError as error:
-            raise DumbbellError(f"--{name}: {error}", code=Code.OPTION) from None
-    return spec.model_copy(update=dict(given))
+        low, high = _RANGES[name]
+        if not low <= value <= high:
+            message = f"--{name}: should be a whole number from {low} to {high}; found {value}"
+            raise DumbbellError(message, code=Code.OPTION)
+    return replace(
+        spec,
+        repeats=given.get("repeats", spec.repeats),
+        seed=given.get("seed", spec.seed),
+        evaluations=given.get("evaluations", spec.evaluations),
+    )
 
 
 def _narrowed(opened: Opened) -> Space:
     """The space, with the levels that `set` gives in place of its own."""
-    levels = opened.design.varied.levels
-    return {
-        name: Choice(tuple(levels[name])) if name in opened.overrides else dimension
-        for name, dimension in opened.design.space.items()
-    }
+    space = read_space(opened.reading.root, opened.file)
+    for name in opened.overrides.keys() & space.keys():
+        own = space[name]
+        known = {one.label: one for one in own.levels} if isinstance(own, Choice) else {}
+        nodes = [parse(one, f"--set {name}") for one in opened.overrides[name]]
+        found = [level_of(outside(node)) for node in nodes]
+        space[name] = Choice(tuple(known.get(one.label, one) for one in found))
+    return space
 
 
 def _duration(opened: Opened) -> Point:
@@ -150,7 +155,7 @@ def _duration(opened: Opened) -> Point:
     node = file.get(DURATION) if isinstance(file, dict) else None
     if DURATION in opened.overrides:
         node = parse(opened.overrides[DURATION][0], "--set")
-    known = {*opened.info.factors, *opened.design.space}
+    known = {*opened.info.factors, *dict(opened.reading.core.space)}
     if node is None or "$" in node.text or DURATION in known:
         return {}
     return {DURATION: Level(node.text, node)}
@@ -163,7 +168,7 @@ def _search(name: str, space: Space, bench: Bench) -> Outcome:
     (start,) = evaluate([start_of(space)])
     if not any(one.measured for one in evaluate.found):
         message = f"nothing is measured for {aim_of(spec).title} at any point"
-        line = bench.opened.design.line("search")
+        line = bench.opened.reading.line("search")
         raise ExperimentError(
             message, file=bench.opened.file, line=line, field="search", code=Code.SEARCH
         )

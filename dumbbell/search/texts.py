@@ -12,13 +12,16 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
-from dumbbell.experiment import cells
-from dumbbell.experiment.factors import REFERENCE, Level, referred
 from dumbbell.experiment.load import Opened
 from dumbbell.experiment.source import Node, parse
 from dumbbell.search.points import DURATION, Point
+from dumbbell.search.space import Level
 
 _COMMENT = re.compile(r"\s*#")
+#: Reference to a factor in a text: `${name}` or `$name`.
+_REFERENCE = re.compile(r"(?<!\$)(?:\$\{([^{}]*)\}|\$([^\W\d]\w*))")
+#: Step of a path: a field, or an index or `*` in brackets.
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6}|\*)\]")
 #: Width of lines that are written.
 _WIDTH = 100
 
@@ -87,7 +90,7 @@ class Text:
             tree[field] = _replaced(tree[field], point)
         for one, paths in self.paths.items():
             for path in paths if one in point else ():
-                _assign(tree, cells.steps(path), _value(point[one].node))
+                _assign(tree, _steps(path), _value(point[one].node))
         tree["name"], tree["repeats"], tree["seed"] = name, repeats, seed
         if expect:
             tree["expect"] = [_flow(one) for one in expect]
@@ -169,28 +172,40 @@ def _replaced(node: Any, point: Point) -> Any:
         return node
     if not isinstance(node, str) or "$" not in node:
         return node
-    whole = REFERENCE.fullmatch(node.strip())
+    whole = _REFERENCE.fullmatch(node.strip())
     if whole is not None:
-        name = referred(whole)
+        name = _referred(whole)
         return _value(point[name].node) if name in point else node
 
     def text(match: re.Match[str]) -> str:
-        name = referred(match)
+        name = _referred(match)
         return point[name].node.text if name in point else match[0]
 
-    return REFERENCE.sub(text, node)
+    return _REFERENCE.sub(text, node)
+
+
+def _referred(match: re.Match[str]) -> str:
+    """Name of the factor in a match of `_REFERENCE`."""
+    return str(match[2] if match[1] is None else match[1]).strip()
+
+
+def _steps(path: str) -> list[str | int]:
+    """`flows[*].tcp` → `["flows", "*", "tcp"]`; a list index is an int. The path is checked."""
+    found = ((match[1], match[2]) for match in _STEP.finditer(path))
+    return [name or (index if index == "*" else int(index)) for name, index in found]
 
 
 def text_of(opened: Opened) -> Text:
     """Text of an opened experiment file, with its overrides."""
-    space, design = opened.design.space, opened.design
+    paths = dict(opened.reading.core.space)
     overrides = {
         name: levels
         for name, levels in opened.overrides.items()
-        if name not in space and name.partition(".")[0] not in ("search", "expect")
+        if name not in paths and name.partition(".")[0] not in ("search", "expect")
     }
-    paths = {DURATION: [DURATION], **design.space_paths}
-    return Text(opened.info.yaml, opened.file, paths, overrides)
+    set_paths = {name: own for name, own in paths.items() if own}
+    every = {DURATION: [DURATION], **set_paths}
+    return Text(opened.info.yaml, opened.file, every, overrides)
 
 
 def _override(tree: Any, name: str, values: list[Any]) -> None:
@@ -201,11 +216,11 @@ def _override(tree: Any, name: str, values: list[Any]) -> None:
             grid[name]["levels"] = values
         else:
             grid[name] = values
-    elif cells.steps(name)[0] in tree or "." not in name:
+    elif _steps(name)[0] in tree or "." not in name:
         if any(name in part for part in _tied(factors)):
             message = f"--set {name}: the factor is tied to others; a search cannot choose from it"
             raise DumbbellError(message, code=Code.SET_LEVEL)
-        _assign(tree, cells.steps(name), values[0])
+        _assign(tree, _steps(name), values[0])
 
 
 def _tied(factors: Any) -> list[Any]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from dumbbell.compare.expectations import check
 from dumbbell.compare.samples import DESCRIPTIONS
-from dumbbell.experiment.search import SearchSpec
+from dumbbell.experiment.contents import SearchSpec
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number
 from dumbbell.results import Results

@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dumbbell.catalogue import congestion_controls, single_path
 from dumbbell.codes import Code
-from dumbbell.errors import ExperimentError, shortened
+from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.experiment import units
-from dumbbell.experiment.fields import PositiveTime, Rate, read_alone
-from dumbbell.experiment.repeats import Repeats
-from dumbbell.experiment.traffic import Algorithm
+from dumbbell.experiment.contents import MAX_REPEATS
 
 #: Between two values: a comma, or white space before a number.
 _BETWEEN = re.compile(r"\s*,\s*|\s+(?=[-+]?\d)")
@@ -69,7 +68,7 @@ class Answers:
         """Answers with these congestion controls, as `cubic, bbr`. Raises `ExperimentError`."""
         names = _WORDS.split(text.strip(" ,"))
         for number, name in enumerate(names):
-            read_alone(Algorithm, name)
+            _refuse_unknown(name)
             if name in names[:number]:
                 what = "each congestion control once; a single one competes with itself"
                 raise ExperimentError(what, found=f"{name} twice", code=Code.NO_ANSWER)
@@ -81,12 +80,35 @@ class Answers:
         Raises `ExperimentError`.
         """
         duration, *rest = _BETWEEN.split(text.strip())
-        read_alone(PositiveTime, duration)
+        _positive(duration, units.TIME)
         if len(rest) > 1 or not all(map(_NUMBER.fullmatch, rest)):
             what = "a duration and a number of repeats are needed, as 30 s, 3"
             raise ExperimentError(what, found=shortened(text), code=Code.NO_ANSWER)
-        repeats = read_alone(Repeats, int(rest[0])) if rest else self.repeats
+        repeats = int(rest[0]) if rest else self.repeats
+        if not 1 <= repeats <= MAX_REPEATS:
+            what = f"should be a whole number from 1 to {MAX_REPEATS}"
+            raise ExperimentError(what, found=str(repeats), code=Code.OUT_OF_RANGE)
         return replace(self, duration=_spaced(duration), repeats=repeats)
+
+
+def _positive(text: str, family: units.Family) -> None:
+    """Raises `ExperimentError` unless a quantity is above 0."""
+    try:
+        units.positive(text, family)
+    except units.QuantityError as error:
+        raise error.alone() from None
+
+
+def _refuse_unknown(name: str) -> None:
+    """Raises `ExperimentError` unless this is a congestion control of a single path."""
+    known = single_path()
+    if name in known:
+        return
+    what = "unknown congestion control"
+    if name in congestion_controls():
+        what = f"{name} couples the subflows of a multipath connection (mptcp:); tcp has one path"
+    near = nearest_name(name, known)
+    raise ExperimentError(what, found=name, allowed=known, nearest=near, code=Code.UNKNOWN_NAME)
 
 
 def _line_field(text: str) -> str:
@@ -94,14 +116,8 @@ def _line_field(text: str) -> str:
     try:
         family, _ = units.parse(text, units.RATE, units.TIME)
     except units.QuantityError as error:
-        raise ExperimentError(
-            error.message,
-            found=error.found,
-            allowed=error.allowed,
-            nearest=error.nearest,
-            code=error.code,
-        ) from None
-    read_alone(Rate if family is units.RATE else PositiveTime, text)
+        raise error.alone() from None
+    _positive(text, family)
     return "rate" if family is units.RATE else "rtt"
 
 

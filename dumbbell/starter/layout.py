@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from dumbbell.experiment.traffic import ALGORITHMS
+from dumbbell.catalogue import single_path
 from dumbbell.starter.answers import Answers
 
 #: A line of YAML and its comment; either may be empty.
@@ -90,7 +90,7 @@ _COMMENT = 96
 FIELDS: tuple[Row, ...] = (
     *(
         ("", line)
-        for line in wrap(f"tcp: congestion control, one of {', '.join(ALGORITHMS)}.", _COMMENT)
+        for line in wrap(f"tcp: congestion control, one of {', '.join(single_path())}.", _COMMENT)
     ),
     ("", "start_jitter: each flow starts at random within one RTT, so that repeats differ."),
 )

@@ -13,11 +13,11 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, ExperimentError
-from dumbbell.experiment.locate import Locator
 from dumbbell.experiment.source import parse, read
 from dumbbell.files.input import read_file
 from dumbbell.levels import levels_with
 from dumbbell.metrics import metric_named
+from dumbbell.studies.invalid import invalid
 from dumbbell.studies.names import list_names, study_folders
 from dumbbell.studies.references import Reference, Strict
 
@@ -330,5 +330,5 @@ def _read(path: Path, _changed_ns: int) -> Study:
     try:
         return Study.model_validate({**root.plain(), "folder": path.parent})
     except ValidationError as error:
-        found = Locator(str(path), root).invalid(error)
+        found = invalid(error, str(path), root)
         raise StudyError(str(found), code=found.code) from None

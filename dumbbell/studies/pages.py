@@ -19,7 +19,7 @@ from typing import Any
 from rich.console import Console
 
 from dumbbell.compare import Comparison, compare_engines
-from dumbbell.experiment.design import Overrides
+from dumbbell.experiment.load import Overrides
 from dumbbell.files.output import json_text, write_output
 from dumbbell.files.urls import below
 from dumbbell.results import Results

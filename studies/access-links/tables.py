@@ -11,16 +11,18 @@ import math
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 import dumbbell
-from dumbbell.experiment.access_models import MODELS, Model, Wait
+from dumbbell.catalogue import access_models
 from dumbbell.experiment.load import load_text
 from dumbbell.limits.pipes import rate_steps
 from dumbbell.scenario import read_scenario
 from dumbbell.studies.pages import Made, Runs, markdown, number
 
+MODELS = access_models()
 PAGE = "../../docs/access-links.md"
 #: Scenario from which rates over time are read; it is not run.
 RATES = """\
@@ -120,7 +122,7 @@ def rate(bps: int) -> str:
     return f"{bps / 1e6:g}"
 
 
-def wait(found: Wait | None) -> str:
+def wait(found: Any) -> str:
     """Wait for slots in ms."""
     if found is None:
         return "–"
@@ -128,7 +130,7 @@ def wait(found: Wait | None) -> str:
     return f"{found.min_ns / 1e6:g} to {found.max_ns / 1e6:g}{packets}"
 
 
-def changes(model: Model) -> str:
+def changes(model: Any) -> str:
     """New values over time."""
     epochs = model.epochs
     if epochs is None:

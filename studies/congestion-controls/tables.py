@@ -16,7 +16,7 @@ import without_kernel
 import dumbbell
 from dumbbell.catalogue import congestion_controls
 from dumbbell.engines.linux.kernel import kernels
-from dumbbell.experiment.design import Overrides
+from dumbbell.experiment.load import Overrides
 from dumbbell.studies.pages import Made, Runs, markdown
 
 PAGE = "../../docs/congestion-controls.md"

@@ -9,12 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 import dumbbell
+from dumbbell.catalogue import access_models
 from dumbbell.cli import app
 from dumbbell.errors import ExperimentError
-from dumbbell.experiment.access_models import MODELS
 from dumbbell.experiment.load import load_text
 from dumbbell.scenario import read_scenario
 from tests.helpers import ROOT
+
+MODELS = access_models()
 
 TEXT = """\
 dumbbell: 1

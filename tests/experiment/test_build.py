@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from dumbbell import _core
-from dumbbell.catalogue import disciplines
-from dumbbell.experiment import load_text
-from dumbbell.experiment.options import OPTIONS, TcpOptionsSpec
+from dumbbell.catalogue import disciplines, tcp_options
+from dumbbell.experiment import json_schema, load_text
 from tests.helpers import BASE, loaded, message, scenario
 
 EVERYTHING = """
@@ -437,8 +436,9 @@ def test_a_page_is_a_session_over_its_connections() -> None:
 
 def test_every_option_of_a_profile_can_be_written() -> None:
     for text in _core.profiles().values():
-        assert set(json.loads(text)) == {one.field for one in OPTIONS.values()}
-    assert set(OPTIONS) == set(TcpOptionsSpec.model_fields) - {"profile"}
+        assert set(json.loads(text)) == {one.parameter.field for one in tcp_options().values()}
+    written = json_schema()["$defs"]["TcpOptionsSpec"]["properties"]
+    assert set(tcp_options()) == set(written) - {"profile"}
 
 
 def fields(value: Any) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dumbbell.experiment.locate import plainly
 from tests.helpers import BASE, message
 
 
@@ -345,32 +344,6 @@ def test_repeats_and_seed_have_bounds() -> None:
     assert message(BASE, seed=-1).startswith("--seed: should be a whole number from 0")
     many = with_("tcp: cubic", "tcp: $cc") + f"factors: {{cc: [{','.join('abcdefghijk')}]}}\n"
     assert "unknown congestion control" in message(many, repeats=100_000)
-
-
-@pytest.mark.parametrize(
-    ("said", "told", "found"),
-    [
-        (
-            "invalid value: integer `5368709120`, expected i32",
-            "should be a whole number from -2147483648 to 2147483647",
-            "5368709120",
-        ),
-        (
-            "invalid value: integer `-1`, expected u16",
-            "should be a whole number from 0 to 65535",
-            "-1",
-        ),
-        (
-            "invalid type: floating point `1.5`, expected a boolean",
-            "should be true or false",
-            "1.5",
-        ),
-        ('invalid type: string "x", expected f64', "should be a number", "x"),
-        ("20 is not within 88 to 65535", "20 is not within 88 to 65535", None),
-    ],
-)
-def test_types_of_rust_are_said_in_words(said: str, told: str, found: str | None) -> None:
-    assert plainly(said) == (told, found)
 
 
 def test_a_number_beyond_the_reader_is_told_with_its_range() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import pytest
 import dumbbell
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment.load import load_text
-from dumbbell.experiment.rate_traces import MAX_STEPS, RateTraceError, RateTraceSpec, read
 from dumbbell.scenario import read_scenario
 
+#: Most rates of a file.
+MAX_STEPS = 20_000
 #: As G-NetTrack Pro writes it (5Gdataset): two lines of a second, idle lines, a missing value.
 NETTRACK = """\
 Timestamp,NetworkMode,DL_bitrate,UL_bitrate,State
@@ -47,9 +49,14 @@ def trace(folder: Path, content: str | bytes, **fields: Any) -> tuple[list[tuple
     """Steps in s and bit/s, and the mean."""
     data = content.encode() if isinstance(content, str) else content
     (folder / "t.csv").write_bytes(data)
-    spec = RateTraceSpec.model_validate({"file": "t.csv", "column": "DL_bitrate"} | fields)
-    found = read(spec, folder)
-    return [(at / 1e9, rate) for at, rate in found.steps], found.mean_bps
+    rates = json.dumps({"file": "t.csv", "column": "DL_bitrate"} | fields)
+    # The bytes of 8 s are as many as the mean has bits per second.
+    text = TEXT.replace("RATES", rates).replace("BUFFER", "8 s")
+    (cell,) = load_text(text, folder / "e.yaml").cells
+    forward: Any = read_scenario(cell.scenario)["links"][0]["forward"]
+    steps = [(0.0, forward["shaper"]["serial"]["rate_bps"])]
+    steps += [(one["at_ns"] / 1e9, one["rate_bps"]) for one in forward["changes"]]
+    return steps, forward["queue"]["drop_tail"]["limit_bytes"]
 
 
 def test_5gdataset_is_read_as_it_is(tmp_path: Path) -> None:
@@ -137,7 +144,7 @@ def test_times_are_exact_to_the_nanosecond(tmp_path: Path) -> None:
 def test_mistakes_name_line_and_column(
     tmp_path: Path, content: str | bytes, fields: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(RateTraceError, match=message):
+    with pytest.raises(ExperimentError, match=message):
         trace(tmp_path, content, **fields)
 
 
@@ -150,7 +157,7 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
             data[draw.randrange(len(data))] = draw.randrange(256)
         try:
             steps, mean = trace(tmp_path, bytes(data))
-        except RateTraceError:
+        except ExperimentError:
             refused += 1
         else:
             assert steps[0][0] == 0 and mean >= 64_000

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import dumbbell
-from dumbbell.experiment.typical_pages import TYPICAL
+from dumbbell.catalogue import typical_pages
 from dumbbell.experiment.units import SIZE, whole
 from tests.helpers import BASE, message
 
+TYPICAL = typical_pages()
 FILE = """\
 dumbbell: 1
 name: page

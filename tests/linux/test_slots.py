@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 import dumbbell
+from dumbbell.catalogue import access_models
 from dumbbell.errors import ExperimentError
-from dumbbell.experiment.access_models import MODELS
 from tests.scale import tried
+
+MODELS = access_models()
 
 pytestmark = pytest.mark.kernel
 

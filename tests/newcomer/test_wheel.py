@@ -57,7 +57,6 @@ def test_the_wheel_holds_what_it_needs(archive: Path) -> None:
         "dumbbell/_kernel/LICENSE",
         "dumbbell/_studies/multipath/study.yaml",
         "dumbbell/_examples/two-flows.yaml",
-        "dumbbell/experiment/descriptions.yaml",
         "dumbbell/py.typed",
     } <= names
     for folder in ("kernel", "studies", "examples"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,20 @@ from dumbbell.errors import DumbbellError
 from dumbbell.experiment.load import Opened
 from dumbbell.playground.page import page
 from tests.browser import CHROMIUM
-from tests.playground.test_expansion import readme_text
+from tests.helpers import ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
+
+
+def readme_text() -> str:
+    found = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
 WAIT_MS = 60_000
 
 
@@ -98,8 +107,8 @@ def test_wrong_text_keeps_the_picture_and_names_the_line(browser: Browser, addre
     assert shown.locator(".cm-lintRange-error").count() == 1
     write(shown, good.replace("10 Mbit/s", "10 Tbit/s"))
     shown.get_by_text("too many for a page").first.wait_for(timeout=WAIT_MS)
-    write(shown, good.replace("tcp: cubic", "mptcp: cubic"))
-    shown.get_by_text("`mptcp` is not in the playground").first.wait_for(timeout=WAIT_MS)
+    write(shown, good + "programs: [{on: s1, run: iperf3 -s}]\n")
+    shown.get_by_text("`programs` is not in the playground").first.wait_for(timeout=WAIT_MS)
     write(shown, good.replace("10 Mbit/s", "5 Mbit/s"))
     shown.wait_for_function(
         "old => document.querySelector('.status').dataset.digest !== old", arg=digest

@@ -225,7 +225,7 @@ def test_marks_without_end_are_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_validate_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dumbbell.console.FIRST_LINE_S", 0.0)
-    monkeypatch.setattr("dumbbell.experiment.check.LEAST", 300)
+    monkeypatch.setattr("dumbbell.experiment.check.PART", 300)
     numbers = ", ".join(f"{number} ms" for number in range(600))
     path = tmp_path / "e.yaml"
     path.write_text(

@@ -23,8 +23,7 @@ from dumbbell.cli import app
 from dumbbell.cli.init import NAMES
 from dumbbell.cli.questions import ask
 from dumbbell.errors import DumbbellError, ExperimentError
-from dumbbell.experiment import load, load_text
-from dumbbell.experiment.templates import TemplateSpec
+from dumbbell.experiment import json_schema, load, load_text
 from dumbbell.starter import STARTERS, Answers, affordable, read, with_short_runs
 from dumbbell.starter.examples import example_names
 from tests.helpers import ROOT
@@ -45,7 +44,7 @@ def call(*arguments: object) -> Result:
 
 def test_names() -> None:
     assert tuple(STARTERS) == NAMES
-    assert set(TemplateSpec.names()) <= set(NAMES)
+    assert set(json_schema()["$defs"]["TemplateSpec"]["properties"]) <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

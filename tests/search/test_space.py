@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 
 from dumbbell.experiment import load_text
 from dumbbell.experiment.load import Opened
-from dumbbell.experiment.space import Range
+from dumbbell.experiment.source import Node
+from dumbbell.search.space import Level, Range, Space, read_space
 from dumbbell.search.texts import text_of
 from tests.search.helpers import SHARES
+
+
+def space_in(opened: Opened) -> Space:
+    return read_space(opened.reading.root, opened.file)
 
 
 def space_of(spec: str, use: str = "duration: $x") -> Range:
@@ -22,7 +27,7 @@ def space_of(spec: str, use: str = "duration: $x") -> Range:
         f"flows: [{{from: s1, to: d1, tcp: cubic}}]\n{use}\n"
         f"search: {{attack: utilisation, evaluations: 1, space: {{x: {spec}}}}}\n"
     )
-    found = Opened(text, Path("e.yaml")).design.space["x"]
+    found = space_in(Opened(text, Path("e.yaml")))["x"]
     assert isinstance(found, Range)
     return found
 
@@ -81,9 +86,8 @@ def test_a_text_with_points_has_their_scenarios() -> None:
     text = text_of(opened)
     chosen = {"rtt": "20 ms", "buffer": "37 packets", "mine": "1.5 Mbit/s", "other": "9 Mbit/s"}
     direct = load_text(SHARES, Path("e.yaml"), set=chosen)
-    space = Opened(SHARES, Path("e.yaml"), set=chosen).design.varied.levels
-    point = {name: space[name][0] for name in chosen}
-    start = {name: one.start_level() for name, one in opened.design.space.items()}
+    point = {name: Level(label, Node(label, label, 0)) for name, label in chosen.items()}
+    start = {name: one.start_level() for name, one in space_in(opened).items()}
     tied = load_text(text.of_points("n", [start, point], 1, 1), Path("e.yaml"))
     fixed = load_text(text.fixed("n", point, 1, 1), Path("e.yaml"))
     wanted = direct.cells[0].scenario.replace('"name":"datagrams"', '"name":"n"')
@@ -100,8 +104,8 @@ def test_a_text_keeps_the_factors_of_its_file() -> None:
             "\nduration", "\n  - {name: tcp, from: s1, to: d1, tcp: $cc}\nduration"
         )
         opened = Opened(text, Path("e.yaml"))
-        start = {name: one.start_level() for name, one in opened.design.space.items()}
-        other = {**start, "rtt": opened.design.space["rtt"].levels[1]}  # type: ignore[union-attr]
+        start = {name: one.start_level() for name, one in space_in(opened).items()}
+        other = {**start, "rtt": space_in(opened)["rtt"].levels[1]}  # type: ignore[union-attr]
         found = load_text(text_of(opened).of_points("n", [start, other], 1, 1), Path("e.yaml"))
         seen = [(cell.levels["cc"], cell.levels["rtt"]) for cell in found.cells]
         assert sorted(seen) == [(cc, rtt) for cc in ("cubic", "reno") for rtt in ("10 ms", "20 ms")]

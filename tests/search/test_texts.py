@@ -9,6 +9,7 @@ import pytest
 from dumbbell.experiment import load_text
 from dumbbell.experiment.load import Opened
 from dumbbell.search.points import edges
+from dumbbell.search.space import read_space
 from dumbbell.search.texts import text_of
 
 PATH = Path("e.yaml")
@@ -65,7 +66,7 @@ search: {attack: utilisation, evaluations: 1, space: {ms: [10, 20], size: {from:
 def test_fixed_and_tied_points_have_the_scenarios_of_set(text: str) -> None:
     opened = Opened(text, PATH)
     made = text_of(opened)
-    points = list(edges(opened.design.space))
+    points = list(edges(read_space(opened.reading.root, opened.file)))
     assert len(points) > 1
     tied = load_text(made.of_points("n", points, 1, 1), PATH)
     assert len(tied.cells) == len(points)
@@ -80,7 +81,7 @@ def test_fixed_and_tied_points_have_the_scenarios_of_set(text: str) -> None:
 
 def test_a_section_goes_with_its_comment_and_others_stay() -> None:
     opened = Opened(MIDDLE, PATH)
-    start = next(edges(opened.design.space))
+    start = next(edges(read_space(opened.reading.root, opened.file)))
     fixed = text_of(opened).fixed("n", start, 3, 7, [{"metric": "jain", "below": 0.5}])
     assert "About the search" not in fixed and "goodput" not in fixed
     assert "# About the network.\ntemplate:" in fixed
@@ -95,7 +96,7 @@ def test_overrides_are_written_into_the_text() -> None:
     chosen = {"duration": "3 s", "cc": "reno", "search.evaluations": 9}
     opened = Opened(text, PATH, set=chosen)
     assert opened.search is not None and opened.search.evaluations == 9
-    start = next(edges(opened.design.space))
+    start = next(edges(read_space(opened.reading.root, opened.file)))
     found = load_text(text_of(opened).fixed("n", start, 1, 1), PATH)
     assert found.cells[0].duration_ns == 3 * 10**9
     assert found.info.factors == {"cc": ["reno"]}

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from dumbbell.catalogue import Parameter, congestion_controls, disciplines
-from dumbbell.experiment.kinds import KINDS, spec_name
 from dumbbell.experiment.schema import json_schema
+from tests.helpers import KINDS, spec_name
 
 #: Fields that no experiment is drawn with, and why.
 NOT_DRAWN = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from dumbbell.experiment.kinds import KINDS
-from dumbbell.experiment.typical_pages import TYPICAL
+from dumbbell.catalogue import typical_pages
+from tests.helpers import KINDS
 from tests.trials.draw import Draw, options, pipe
 
 
@@ -163,7 +163,7 @@ def _page(draw: Draw, ends: dict[str, str]) -> dict[str, Any]:
     if page.get("protocol") == "http/2":
         page.pop("connections", None)
     if page.pop("page", None):
-        return page | {"page": draw.one(*TYPICAL)}
+        return page | {"page": draw.one(*typical_pages())}
     objects = []
     for i in range(draw.whole(1, 5)):
         one = draw.drawn("ObjectSpec", 0.2, ("size",))

@@ -1,343 +1,402 @@
-//! Factors: their levels, and a file with one level of each in place.
+//! Factors of a file: their levels, how these are combined, the paths that they set.
 
-use crate::read::{below, fail, item, shown, Fields, Loc, Node, Result, Step};
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use crate::code::Code;
+use crate::located::Located;
+use crate::near::nearest_name;
+use crate::reference::references;
+use crate::tree::{Entry, Tree};
+use crate::words::shortened;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// A factor and its levels.
+/// Most combinations of levels.
+pub(crate) const MOST_CELLS: u64 = 100_000;
+const MOST_LABEL: usize = 200;
+const PARTS: [&str; 3] = ["grid", "zip", "points"];
+
+type Result<T> = std::result::Result<T, Located>;
+
+/// Level of a factor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// Spelling in the file.
+    pub label: String,
+    /// Value.
+    pub tree: Arc<Tree>,
+}
+
+/// A factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
     /// Name.
     pub name: String,
-    /// Label and value of each level.
-    pub levels: Vec<(String, Value)>,
-    /// Group: of the factors of a group the levels at one index belong together.
-    pub group: usize,
-    /// Paths that it sets, beside references.
-    paths: Vec<String>,
+    /// Levels with different labels, in order.
+    pub levels: Vec<Arc<Level>>,
+    /// Paths that it sets beside references, with their lines.
+    pub paths: Vec<(String, u32)>,
+    /// Line in the file; 0: outside.
+    pub line: u32,
+    /// Field of the file that declares it.
+    pub field: String,
 }
 
-/// Sections that are the same in all cells.
-const FIXED: &[&str] = &["dumbbell", "name", "description", "repeats", "seed", "search"];
+/// Factors whose levels belong together: each row has one level of each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Names of the factors.
+    pub names: Vec<String>,
+    /// Combinations.
+    pub rows: Vec<Vec<Arc<Level>>>,
+}
 
-/// Text of a level, as it is written: `None` if the parser kept only its value.
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(flag) => Some(flag.to_string()),
-        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
-        _ => None,
+/// All factors of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Factors {
+    /// In the order of the file.
+    pub all: Vec<Factor>,
+    /// The cells are the product of the groups; the last one varies fastest.
+    pub groups: Vec<Group>,
+    reserved: BTreeSet<String>,
+}
+
+impl Factors {
+    /// Reads the value of `factors`. `reserved`: names that factors cannot have.
+    pub(crate) fn read(node: Option<&Arc<Tree>>, reserved: BTreeSet<String>) -> Result<Self> {
+        let mut read = Self { reserved, ..Self::default() };
+        let Some(node) = node.filter(|node| !node.is_null()) else { return Ok(read) };
+        let entries = mapping(node, "factors")?;
+        if !entries.iter().any(|entry| PARTS.contains(&&*entry.key)) {
+            read.grid(node, "factors")?;
+        } else {
+            for entry in entries {
+                read.part(entry)?;
+            }
+        }
+        let count = read.count();
+        if count > u128::from(MOST_CELLS) {
+            let message = format!("{count} combinations, more than {MOST_CELLS}");
+            return Located::new(message, node.line, "factors").code(Code::Cells).err();
+        }
+        Ok(read)
     }
-}
 
-fn level(node: &Node<'_>) -> Result<(String, Value)> {
-    if let Value::Object(map) = node.value {
-        if let (2, Some(label), Some(value)) = (map.len(), map.get("label"), map.get("value")) {
-            return Ok((text(label).unwrap_or_else(|| label.to_string()), value.clone()));
+    fn part(&mut self, entry: &Entry) -> Result<()> {
+        let (at, node) = (format!("factors.{}", entry.key), &entry.tree);
+        match &*entry.key {
+            "grid" => self.grid(node, &at),
+            "zip" => match node.items() {
+                Some(groups) => groups.iter().try_for_each(|group| self.zip(group, &at)),
+                None => self.zip(node, &at),
+            },
+            "points" => self.points(node, &at),
+            _ => {
+                let message = "beside grid, zip and points there are no factors; put it under grid";
+                Located::new(message, entry.line, at).err()
+            }
         }
     }
-    let label = text(node.value).unwrap_or_else(|| node.value.to_string());
+
+    /// Number of cells.
+    pub fn count(&self) -> u128 {
+        self.groups.iter().map(|group| group.rows.len() as u128).fold(1, u128::saturating_mul)
+    }
+
+    /// A factor by name.
+    pub fn get(&self, name: &str) -> Option<&Factor> {
+        self.all.iter().find(|factor| factor.name == name)
+    }
+
+    /// Names of all factors.
+    pub fn names(&self) -> Vec<&str> {
+        self.all.iter().map(|factor| factor.name.as_str()).collect()
+    }
+
+    /// Levels of a cell, one for each factor in order.
+    pub fn cell(&self, number: u64) -> Vec<&Arc<Level>> {
+        let mut rest = number as usize;
+        let mut found: Vec<Option<&Arc<Level>>> = vec![None; self.all.len()];
+        for group in self.groups.iter().rev() {
+            let row = &group.rows[rest % group.rows.len().max(1)];
+            rest /= group.rows.len().max(1);
+            for (name, level) in group.names.iter().zip(row) {
+                if let Some(at) = self.all.iter().position(|factor| factor.name == *name) {
+                    found[at] = Some(level);
+                }
+            }
+        }
+        found.into_iter().flatten().collect()
+    }
+
+    /// Every combination is run.
+    fn grid(&mut self, node: &Tree, at: &str) -> Result<()> {
+        for entry in mapping(node, at)? {
+            let levels = self.factor(entry, at, true)?;
+            let rows = levels.into_iter().map(|level| vec![level]).collect();
+            self.groups.push(Group { names: vec![entry.key.to_string()], rows });
+        }
+        Ok(())
+    }
+
+    /// Equally many levels, paired in order.
+    fn zip(&mut self, node: &Tree, at: &str) -> Result<()> {
+        let entries = mapping(node, at)?;
+        if entries.is_empty() {
+            return Located::new("no factor is named", node.line, at).err();
+        }
+        let mut columns = Vec::new();
+        for entry in entries {
+            columns.push((entry.key.to_string(), self.factor(entry, at, false)?));
+        }
+        let count = columns[0].1.len();
+        if columns.iter().any(|(_, levels)| levels.len() != count) {
+            let one = |(name, levels): &(String, Vec<_>)| format!("{name} has {}", levels.len());
+            let found = columns.iter().map(one).collect::<Vec<_>>().join(", ");
+            let message = "zipped factors need equally many levels";
+            return Located::new(message, node.line, at).found(found).err();
+        }
+        let row = |i: usize| columns.iter().map(|(_, levels)| levels[i].clone()).collect();
+        let rows = (0..count).map(row).collect();
+        let names = columns.iter().map(|(name, _)| name.clone()).collect();
+        self.add(Group { names, rows }, node.line, at)
+    }
+
+    /// Combinations, each with the same factors.
+    fn points(&mut self, node: &Tree, at: &str) -> Result<()> {
+        let Some(items) = node.items().filter(|items| !items.is_empty()) else {
+            let message = "should be a list of points";
+            return Located::new(message, node.line, at).found(shortened(&node.text)).err();
+        };
+        let mut group = Group { names: Vec::new(), rows: Vec::new() };
+        for (i, point) in items.iter().enumerate() {
+            let here = format!("{at}[{i}]");
+            let entries = mapping(point, &here)?;
+            let mut row = Vec::new();
+            for entry in entries {
+                row.push((
+                    entry.key.to_string(),
+                    level(&entry.tree, &format!("{here}.{}", entry.key))?,
+                ));
+            }
+            if i == 0 {
+                group.names = row.iter().map(|(name, _)| name.clone()).collect();
+            }
+            let by_name = |name: &String| row.iter().find(|(known, _)| known == name);
+            let levels: Option<Vec<_>> =
+                group.names.iter().map(|name| Some(by_name(name)?.1.clone())).collect();
+            match levels {
+                Some(levels) if levels.len() == row.len() => group.rows.push(levels),
+                _ => {
+                    let message =
+                        format!("every point needs the same factors: {}", group.names.join(", "));
+                    return Located::new(message, point.line, here).err();
+                }
+            }
+        }
+        if group.names.is_empty() {
+            return Located::new("no factor is named", node.line, at).err();
+        }
+        for (i, name) in group.names.iter().enumerate() {
+            self.declare(name, node.line, at)?;
+            let levels = unique(group.rows.iter().map(|row| &row[i]));
+            self.all.push(Factor {
+                name: name.clone(),
+                levels,
+                paths: Vec::new(),
+                line: node.line,
+                field: format!("factors.{name}"),
+            });
+        }
+        self.add(group, node.line, at)
+    }
+
+    /// Adds combined levels.
+    fn add(&mut self, group: Group, line: u32, at: &str) -> Result<()> {
+        let mut seen = BTreeSet::new();
+        for row in &group.rows {
+            let labels: Vec<_> = row.iter().map(|level| level.label.as_str()).collect();
+            if !seen.insert(labels.clone()) {
+                let message = "a combination is given twice";
+                return Located::new(message, line, at).found(labels.join(", ")).err();
+            }
+        }
+        self.groups.push(group);
+        Ok(())
+    }
+
+    /// Fails if no factor can have this name.
+    pub(crate) fn declare(&self, name: &str, line: u32, at: &str) -> Result<()> {
+        let mut chars = name.chars();
+        let first =
+            chars.next().is_some_and(|c| (c.is_alphanumeric() && !c.is_numeric()) || c == '_');
+        let rest = chars.all(|c| c.is_alphanumeric() || "_.-".contains(c));
+        if !first || !rest || name.chars().count() > 100 {
+            let message = "the name of a factor is letters, digits, '_', '-', '.'";
+            return Located::new(message, line, at).found(shortened(name)).err();
+        }
+        if self.reserved.contains(name) {
+            let message = format!("{name} is a column of the results; name the factor differently");
+            return Located::new(message, line, at).err();
+        }
+        if self.get(name).is_some() {
+            return Located::new(format!("{name} is a factor already"), line, at).err();
+        }
+        Ok(())
+    }
+
+    /// Reads a factor; returns its levels, equal labels included.
+    pub(crate) fn factor(
+        &mut self,
+        entry: &Entry,
+        at: &str,
+        once: bool,
+    ) -> Result<Vec<Arc<Level>>> {
+        let (name, spec, line) = (&*entry.key, &entry.tree, entry.line);
+        self.declare(name, line, at)?;
+        let here = format!("{at}.{name}");
+        let (mut levels, mut paths) = (spec, Vec::new());
+        if let Some(entries) = spec.entries() {
+            refuse_unknown(entries, &["levels", "path"], &here)?;
+            let Some(written) = spec.get("levels") else {
+                return Located::new("levels are missing", line, here).err();
+            };
+            levels = written;
+            if let Some(path) = spec.get("path") {
+                paths = read_paths(path, &here)?;
+            }
+        }
+        let Some(items) = levels.items() else {
+            let message = "should be a list of levels";
+            return Located::new(message, line, here).found(shortened(&levels.text)).err();
+        };
+        if items.is_empty() {
+            return Located::new("a factor without levels", line, here).err();
+        }
+        let mut read: Vec<Arc<Level>> = Vec::new();
+        for (i, item) in items.iter().enumerate() {
+            read.push(level(item, &format!("{here}[{i}]"))?);
+        }
+        let mut seen = BTreeSet::new();
+        for (one, item) in read.iter().zip(items) {
+            if !seen.insert(one.label.as_str()) && once {
+                let message = "a level is given twice";
+                return Located::new(message, item.line, here).found(one.label.as_str()).err();
+            }
+        }
+        let (name, field) = (name.to_owned(), here);
+        self.all.push(Factor { name, levels: unique(read.iter()), paths, line, field });
+        Ok(read)
+    }
+
+    /// Removes a factor that is tied to no other.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.all.retain(|factor| factor.name != name);
+        self.groups.retain(|group| group.names.iter().all(|known| known != name));
+    }
+
+    /// Replaces the levels of a factor (`--set`).
+    pub(crate) fn restrict(&mut self, name: &str, levels: &[Arc<Level>]) -> Result<()> {
+        let Some(group) =
+            self.groups.iter_mut().find(|group| group.names.iter().any(|n| n == name))
+        else {
+            return Ok(());
+        };
+        if group.names.len() == 1 {
+            group.rows = levels.iter().map(|level| vec![level.clone()]).collect();
+        } else {
+            let known = self.all.iter().find(|factor| factor.name == name);
+            let known: Vec<_> = known
+                .iter()
+                .flat_map(|one| &one.levels)
+                .map(|level| level.label.as_str())
+                .collect();
+            for level in levels {
+                if !known.contains(&level.label.as_str()) {
+                    let message = "no such level of a factor that is tied to others";
+                    return Located::outside(message, format!("--set {name}"))
+                        .found(level.label.as_str())
+                        .allowed(&known)
+                        .nearest(
+                            nearest_name(&level.label, known.iter().copied()).map(str::to_owned),
+                        )
+                        .code(Code::SetLevel)
+                        .err();
+                }
+            }
+            let place = group.names.iter().position(|known| known == name).unwrap_or(0);
+            group.rows.retain(|row| levels.iter().any(|level| level.label == row[place].label));
+        }
+        for (i, name) in group.names.iter().enumerate() {
+            let left = unique(group.rows.iter().map(|row| &row[i]));
+            if let Some(factor) = self.all.iter_mut().find(|factor| factor.name == *name) {
+                factor.levels = left;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Levels with different labels: each at its first place, the last one of equal labels.
+fn unique<'a>(levels: impl Iterator<Item = &'a Arc<Level>>) -> Vec<Arc<Level>> {
+    let mut found: Vec<Arc<Level>> = Vec::new();
+    let mut places = std::collections::BTreeMap::new();
+    for level in levels {
+        match places.get(level.label.as_str()) {
+            Some(&place) => found[place] = level.clone(),
+            None => {
+                places.insert(level.label.as_str(), found.len());
+                found.push(level.clone());
+            }
+        }
+    }
+    found
+}
+
+fn mapping<'a>(node: &'a Tree, at: &str) -> Result<&'a [Entry]> {
+    let wrong = || Located::new("should be a mapping", node.line, at).found(shortened(&node.text));
+    node.entries().ok_or_else(wrong)
+}
+
+/// Fails at the first entry with another name.
+pub(crate) fn refuse_unknown(entries: &[Entry], known: &[&str], at: &str) -> Result<()> {
+    match entries.iter().find(|entry| !known.contains(&&*entry.key)) {
+        Some(entry) => Located::new("unknown field", entry.line, format!("{at}.{}", entry.key))
+            .allowed(known)
+            .nearest(nearest_name(&entry.key, known.iter().copied()).map(str::to_owned))
+            .code(Code::UnknownField)
+            .err(),
+        None => Ok(()),
+    }
+}
+
+/// Paths that a factor sets.
+pub(crate) fn read_paths(node: &Arc<Tree>, at: &str) -> Result<Vec<(String, u32)>> {
+    let one = std::slice::from_ref(node);
+    let read = |part: &Arc<Tree>| match part.words() {
+        Some(text) => Ok((text.to_owned(), part.line)),
+        None => {
+            Located::new("path should be text", node.line, at).found(shortened(&part.text)).err()
+        }
+    };
+    node.items().unwrap_or(one).iter().map(read).collect()
+}
+
+/// Reads a level: a value, or a label and a value.
+pub(crate) fn level(node: &Arc<Tree>, at: &str) -> Result<Arc<Level>> {
+    let (mut label, mut value) = (&node.text, node);
+    if let (Some([_, _]), Some(named), Some(held)) =
+        (node.entries(), node.get("label"), node.get("value"))
+    {
+        (label, value) = (&named.text, held);
+    }
     let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
-    if label.is_empty() || label.chars().count() > 200 {
-        return node.fail("the level needs a label: {label: …, value: …}");
+    if label.is_empty() || label.chars().count() > MOST_LABEL {
+        let found = if label.is_empty() { "nothing".to_owned() } else { shortened(&label) };
+        let message = "the level needs a label: {label: …, value: …}";
+        return Located::new(message, node.line, at).found(found).err();
     }
-    Ok((label, node.value.clone()))
-}
-
-fn factor(name: &str, node: &Node<'_>, group: usize) -> Result<Factor> {
-    let mut chars = name.chars();
-    let first = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_');
-    if !first || !chars.all(|c| c.is_alphanumeric() || "_.-".contains(c)) {
-        return node.fail("the name of a factor is letters, digits, '_', '-', '.'");
+    if !references(&value.text).is_empty() {
+        let message = "a level cannot refer to a factor";
+        return Located::new(message, node.line, at).found(shortened(&value.text)).err();
     }
-    let (mut paths, mut levels) = (Vec::new(), node.clone());
-    if node.value.is_object() {
-        let fields = node.only(&["levels", "path"])?;
-        levels = fields.need("levels")?;
-        for path in fields.read("path", Node::one_or_more)?.unwrap_or_default() {
-            match path.text() {
-                Some(text) => paths.push(text.to_owned()),
-                None => return path.fail("path should be text"),
-            }
-        }
-    }
-    let levels = levels.items()?.iter().map(level).collect::<Result<Vec<_>>>()?;
-    if levels.is_empty() {
-        return node.fail("a factor without levels");
-    }
-    Ok(Factor { name: name.to_owned(), levels, group, paths })
-}
-
-/// Factors of a file, in its order.
-///
-/// # Errors
-/// They are malformed.
-pub fn factors(file: &Value) -> Result<Vec<Factor>> {
-    let root = Node { value: file, at: Vec::new() };
-    let Some(node) = root.any_fields()?.get("factors") else { return Ok(Vec::new()) };
-    let fields = node.any_fields()?;
-    let mut out: Vec<Factor> = Vec::new();
-    if !fields.names().any(|name| ["grid", "zip", "points"].contains(&name)) {
-        grid(&fields, &mut out)?;
-    }
-    for (name, part) in fields.all() {
-        match name {
-            "grid" if fields.get("grid").is_some() => grid(&part.any_fields()?, &mut out)?,
-            "zip" => {
-                let parts = if part.value.is_array() { part.items()? } else { vec![part.clone()] };
-                for part in parts {
-                    zip(&part.any_fields()?, &mut out)?;
-                }
-            }
-            "points" => points(&part, &mut out)?,
-            _ if out.iter().any(|factor| factor.name == name) => {}
-            _ => return part.fail("beside grid, zip and points there are no factors"),
-        }
-    }
-    for (i, one) in out.iter().enumerate() {
-        if out[..i].iter().any(|other| other.name == one.name) {
-            return node.fail(format!("{} is a factor already", one.name));
-        }
-    }
-    Ok(out)
-}
-
-fn next_group(out: &[Factor]) -> usize {
-    out.last().map_or(0, |factor| factor.group + 1)
-}
-
-fn grid(fields: &Fields<'_>, out: &mut Vec<Factor>) -> Result<()> {
-    for (name, node) in fields.all() {
-        let one = factor(name, &node, next_group(out))?;
-        for (i, (label, _)) in one.levels.iter().enumerate() {
-            if one.levels[..i].iter().any(|(other, _)| other == label) {
-                return node.fail(format!("a level is given twice: {label}"));
-            }
-        }
-        out.push(one);
-    }
-    Ok(())
-}
-
-fn zip(fields: &Fields<'_>, out: &mut Vec<Factor>) -> Result<()> {
-    let group = next_group(out);
-    let read = fields.all().map(|(name, node)| factor(name, &node, group));
-    let read = read.collect::<Result<Vec<_>>>()?;
-    let Some(first) = read.first() else { return fail(&fields.at, "no factor is named") };
-    if read.iter().any(|one| one.levels.len() != first.levels.len()) {
-        return fail(&fields.at, "zipped factors need equally many levels");
-    }
-    out.extend(read);
-    Ok(())
-}
-
-fn points(node: &Node<'_>, out: &mut Vec<Factor>) -> Result<()> {
-    let group = next_group(out);
-    let mut made: Vec<Factor> = Vec::new();
-    for (i, point) in node.items()?.iter().enumerate() {
-        let fields = point.any_fields()?;
-        for (name, node) in fields.all() {
-            let found = level(&node)?;
-            match made.iter_mut().find(|one| one.name == name) {
-                Some(one) => one.levels.push(found),
-                None if i == 0 => made.push(Factor {
-                    name: name.to_owned(),
-                    levels: vec![found],
-                    group,
-                    paths: Vec::new(),
-                }),
-                None => return point.fail("every point needs the same factors"),
-            }
-        }
-        if made.iter().any(|one| one.levels.len() != i + 1) {
-            return point.fail("every point needs the same factors");
-        }
-    }
-    if made.is_empty() {
-        return node.fail("no factor is named");
-    }
-    out.extend(made);
-    Ok(())
-}
-
-/// A reference in a text: its name and the bytes that it takes.
-fn reference(text: &str) -> Option<(usize, usize, &str)> {
-    let bytes = text.as_bytes();
-    for (start, _) in text.match_indices('$') {
-        if start > 0 && bytes[start - 1] == b'$' {
-            continue;
-        }
-        let tail = &text[start + 1..];
-        if let Some(inner) = tail.strip_prefix('{') {
-            match inner.find(['{', '}']) {
-                Some(end) if inner.as_bytes()[end] == b'}' => {
-                    return Some((start, start + end + 3, inner[..end].trim()));
-                }
-                _ => continue,
-            }
-        }
-        let word = |c: char| c.is_alphanumeric() || c == '_';
-        let end = tail.find(|c| !word(c)).unwrap_or(tail.len());
-        if end > 0 && !tail.starts_with(|c: char| c.is_numeric()) {
-            return Some((start, start + 1 + end, &tail[..end]));
-        }
-    }
-    None
-}
-
-/// Level in use of each factor.
-struct Chosen<'a> {
-    levels: BTreeMap<&'a str, &'a (String, Value)>,
-    used: BTreeMap<&'a str, bool>,
-}
-
-impl<'a> Chosen<'a> {
-    fn find(&mut self, name: &str, at: &[Step]) -> Result<&'a (String, Value)> {
-        let Some((&key, &level)) = self.levels.get_key_value(name) else {
-            let known: Vec<_> = self.levels.keys().copied().collect();
-            return fail(at, format!("${name} is no factor (known: {})", known.join(", ")));
-        };
-        self.used.insert(key, true);
-        Ok(level)
-    }
-
-    fn replaced(&mut self, value: &Value, at: &Loc) -> Result<Value> {
-        match value {
-            Value::Object(map) => {
-                let mut out = Map::new();
-                for (key, value) in map {
-                    out.insert(key.clone(), self.replaced(value, &below(at, key))?);
-                }
-                Ok(Value::Object(out))
-            }
-            Value::Array(items) => {
-                let one = |(i, value)| self.replaced(value, &item(at, i));
-                items.iter().enumerate().map(one).collect()
-            }
-            Value::String(written) => self.text(written, at),
-            other => Ok(other.clone()),
-        }
-    }
-
-    fn text(&mut self, written: &str, at: &Loc) -> Result<Value> {
-        let trimmed = written.trim();
-        if let Some((0, end, name)) = reference(trimmed) {
-            if end == trimmed.len() {
-                return Ok(self.find(name, at)?.1.clone());
-            }
-        }
-        let (mut out, mut rest) = (String::new(), written);
-        while let Some((start, end, name)) = reference(rest) {
-            let (_, value) = self.find(name, at)?;
-            let Some(level) = text(value) else {
-                return fail(at, format!("the level {} inside of a text", shown(value)));
-            };
-            out.push_str(&rest[..start]);
-            out.push_str(&level);
-            rest = &rest[end..];
-        }
-        Ok((out + rest).into())
-    }
-}
-
-/// Steps of a path such as `flows[*].tcp`.
-fn steps(path: &str) -> Option<Vec<String>> {
-    let mut out = Vec::new();
-    for part in path.split('.') {
-        let (name, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
-        if !name.is_empty() {
-            out.push(name.to_owned());
-        }
-        while let Some(inner) = rest.strip_prefix('[') {
-            let (index, more) = inner.split_once(']')?;
-            if index != "*" && index.parse::<usize>().is_err() {
-                return None;
-            }
-            out.push(format!("[{index}"));
-            rest = more;
-        }
-        if !rest.is_empty() || part.is_empty() {
-            return None;
-        }
-    }
-    if out.is_empty() {
-        None
-    } else {
-        Some(out)
-    }
-}
-
-/// Sets the field at a path.
-fn assign(value: &mut Value, path: &[String], new: &Value) -> std::result::Result<(), String> {
-    let Some((step, rest)) = path.split_first() else {
-        *value = new.clone();
-        return Ok(());
-    };
-    if let Some(index) = step.strip_prefix('[') {
-        let Value::Array(items) = value else { return Err(format!("{index} of no list")) };
-        if index == "*" {
-            return items.iter_mut().try_for_each(|one| assign(one, rest, new));
-        }
-        let number = index.parse::<usize>().unwrap_or(usize::MAX);
-        return match items.get_mut(number) {
-            Some(one) => assign(one, rest, new),
-            None => Err(format!("a list has {} entries", items.len())),
-        };
-    }
-    let Value::Object(map) = value else { return Err(format!("{step} of no mapping")) };
-    if rest.is_empty() {
-        map.insert(step.clone(), new.clone());
-        return Ok(());
-    }
-    match map.get_mut(step) {
-        Some(one) => assign(one, rest, new),
-        None => Err(format!("there is no {step}")),
-    }
-}
-
-/// File with a level of each factor in place, without its factors. `indices`: level by factor; the
-/// first if none is given.
-pub(crate) fn placed(file: &Value, indices: &BTreeMap<String, usize>) -> Result<Value> {
-    let factors = factors(file)?;
-    let index = |factor: &Factor| {
-        let found = indices.get(&factor.name).copied().unwrap_or(0);
-        found.min(factor.levels.len().saturating_sub(1))
-    };
-    let levels = factors.iter().map(|one| (one.name.as_str(), &one.levels[index(one)]));
-    let mut chosen = Chosen { levels: levels.collect(), used: BTreeMap::new() };
-    let mut map = file.as_object().cloned().unwrap_or_default();
-    map.remove("factors");
-    let mut out = Map::new();
-    for (section, value) in &map {
-        let before = chosen.used.len();
-        let at = vec![Step::Field(section.clone())];
-        let made = chosen.replaced(value, &at)?;
-        if FIXED.contains(&section.as_str()) && (chosen.used.len() != before || made != *value) {
-            return fail(&at, "the same in all cells; it cannot refer to a factor");
-        }
-        out.insert(section.clone(), made);
-    }
-    let mut out = Value::Object(out);
-    for factor in &factors {
-        let at = vec![Step::Field("factors".to_owned()), Step::Field(factor.name.clone())];
-        if factor.paths.is_empty() && !chosen.used.contains_key(factor.name.as_str()) {
-            let name = &factor.name;
-            return fail(
-                &at,
-                format!(
-                    "the factor changes nothing: write ${{{name}}} somewhere, or give it a path"
-                ),
-            );
-        }
-        for path in &factor.paths {
-            let Some(steps) = steps(path) else {
-                return fail(&at, format!("{path} is no path, such as flows[0].tcp"));
-            };
-            let new = &factor.levels[index(factor)].1;
-            if let Err(message) = assign(&mut out, &steps, new) {
-                return fail(&at, format!("there is no such field: {message}"));
-            }
-        }
-    }
-    Ok(out)
+    Ok(Arc::new(Level { label, tree: value.clone() }))
 }

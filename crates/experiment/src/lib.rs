@@ -1,48 +1,64 @@
-//! Experiment files to scenarios, for pages without Python. A documented subset: what a file holds
-//! beyond it is refused by name. Whatever is taken gives the scenario that `dumbbell/experiment` gives
-//! (`tests/playground/test_expansion.py`). The file is parsed already; there is no I/O.
+//! Experiment files to scenarios. The file is parsed already, and the caller reads the files that it
+//! names: there is no I/O.
 
+mod access;
+mod arrivals;
+mod assign;
 mod build;
+mod check;
+mod code;
+mod contents;
+mod design;
+mod document;
+mod expand;
+mod experiment;
 mod factors;
+mod fields;
+mod files;
 mod flow;
+mod framing;
+mod graph;
+mod impairment;
+mod kind;
 mod limit;
 mod link;
+mod located;
+mod multipath;
+mod near;
 mod node;
 mod options;
+mod origins;
+mod pages;
 mod pipe;
+mod programs;
 mod quantity;
 mod queue;
+mod rates;
 mod read;
+mod reference;
+mod rewrite;
 mod sampling;
+mod schema;
+mod shaper;
+mod shell;
+mod stream;
 mod template;
+mod tree;
+mod typical;
+mod words;
+mod workload;
 
-pub use build::{expand, Expanded};
-pub use factors::{factors, Factor};
+pub use access::models_json;
+pub use code::Code;
+pub use design::{Design, Dimension, Override, Start};
+pub use expand::{canonical, Expanded};
+pub use experiment::Experiment;
+pub use factors::{Factor, Factors, Level};
+pub use fields::{Context, Metric};
+pub use files::{Files, NoFiles, Unreadable};
+pub use located::Located;
+pub use origins::Origins;
 pub use read::{Loc, Refusal, Step};
-use serde_json::Value;
-
-/// A mapping of experiment files: fields that the playground takes, and fields that only the command
-/// line takes.
-#[derive(Clone, Copy, Debug)]
-pub struct Section {
-    /// Name for the documentation.
-    pub name: &'static str,
-    /// Fields that the playground takes.
-    pub taken: &'static [&'static str],
-    /// Fields that it refuses by name.
-    pub refused: &'static [&'static str],
-}
-
-/// Fields that the playground refuses by name, by mapping.
-pub const SECTIONS: &[Section] =
-    &[build::FILE, template::KINDS, link::LINK, pipe::PIPE, pipe::TRACE, flow::FLOW];
-
-/// The fields of [`SECTIONS`] as JSON.
-pub fn sections() -> Value {
-    let one = |section: &Section| {
-        serde_json::json!({
-            "name": section.name, "taken": section.taken, "refused": section.refused,
-        })
-    };
-    SECTIONS.iter().map(one).collect()
-}
+pub use schema::json_schema;
+pub use tree::{Content, Entry, Tree};
+pub use typical::typical_json;

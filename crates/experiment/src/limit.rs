@@ -1,9 +1,10 @@
 //! Limits of queues, of which some need the base RTT.
 
+use crate::code::Code;
 use crate::quantity::{integer, parse, Exact, BDP, MAX, PACKETS, SIZE, TIME};
-use crate::read::{fail, Loc, Node, Result};
+use crate::read::{Loc, Node, Refusal, Result};
+use crate::words::shown;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Frame of a packet at Ethernet's MTU.
 pub(crate) const FRAME_BYTES: u64 = 1514;
@@ -32,12 +33,17 @@ fn limit(node: &Node<'_>) -> Result<Limit> {
     let node = &Node { value: head.as_ref().unwrap_or(node.value), at: node.at.clone() };
     let (family, exact) = parse(node, &[PACKETS, SIZE, BDP, TIME])?;
     if exact.is_zero() {
-        return node.fail("a limit above 0 is needed");
+        let refusal = node.refusal("a limit above 0 is needed").found(shown(node.value));
+        return refusal.code(Code::OutOfRange).err();
     }
     if family == BDP {
         return match exact.ratio() {
             Some((top, bottom)) if top <= 1_000_000 * bottom => Ok(Limit::Bdp(exact, flow)),
-            _ => node.fail("more than a million BDP"),
+            _ => node
+                .refusal("more than a million BDP")
+                .found(shown(node.value))
+                .code(Code::OutOfRange)
+                .err(),
         };
     }
     let number = integer(node, family, exact)?;
@@ -52,11 +58,15 @@ fn limit(node: &Node<'_>) -> Result<Limit> {
 
 /// One limit, or one in packets and one in bytes, BDP or time.
 pub(crate) fn limits(node: &Node<'_>) -> Result<Vec<Limit>> {
-    let nodes = node.one_or_more()?;
+    let nodes = if node.value.is_array() { node.items()? } else { vec![node.clone()] };
     let found = nodes.iter().map(limit).collect::<Result<Vec<_>>>()?;
     let counted = found.iter().filter(|limit| matches!(limit, Limit::Packets(_))).count();
-    if found.len() > 2 || (found.len() == 2 && counted != 1) {
-        return node.fail("one limit, or one in packets and one in bytes, BDP or time");
+    if found.is_empty() || found.len() > 2 || (found.len() == 2 && counted != 1) {
+        return node
+            .refusal("one limit, or one in packets and one in bytes, BDP or time")
+            .found(shown(node.value))
+            .code(Code::QueueLimit)
+            .err();
     }
     Ok(found)
 }
@@ -64,7 +74,12 @@ pub(crate) fn limits(node: &Node<'_>) -> Result<Vec<Limit>> {
 /// Limit of netem: packets or BDP.
 pub(crate) fn packet_limit(node: &Node<'_>) -> Result<Limit> {
     match limit(node)? {
-        Limit::Bytes(_) | Limit::TimeNs(_) => node.fail("netem counts packets: 100 packets, 1 BDP"),
+        Limit::Bytes(_) | Limit::TimeNs(_) => node
+            .refusal("netem counts packets")
+            .found(shown(node.value))
+            .allowed(["100 packets", "1 BDP"])
+            .code(Code::QueueLimit)
+            .err(),
         found => Ok(found),
     }
 }
@@ -77,57 +92,74 @@ pub(crate) struct Pending {
     pub(crate) at: Loc,
 }
 
-/// Bytes of a limit.
-fn bytes(
-    limit: &Limit,
-    pending: &Pending,
-    rtts_ns: &BTreeMap<String, u64>,
-    through_ns: Option<u64>,
-) -> Result<u64> {
-    let ((span_ns, unit), (top, bottom)) = match limit {
-        Limit::Packets(_) => return Ok(0),
-        Limit::Bytes(bytes) => return Ok(*bytes),
-        Limit::TimeNs(ns) => ((u128::from(*ns), 1), pending_rate(pending)?),
-        Limit::Bdp(multiple, flow) => {
-            let rate = pending_rate(pending)?;
-            let known = flow.as_ref().map_or(through_ns, |flow| rtts_ns.get(flow).copied());
-            let Some(rtt_ns) = known else {
-                return fail(&pending.at, "a BDP of an unknown flow");
-            };
-            let (times, over) = multiple.ratio().unwrap_or((u128::MAX, 1));
-            let span = u128::from(rtt_ns).checked_mul(times);
-            let Some(span) = span else { return fail(&pending.at, "a queue limit too large") };
-            ((span, over), rate)
+/// Base RTTs of the flows, ns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rtts<'a> {
+    /// By flow, in the order of the scenario.
+    pub(crate) of_flows: &'a [(String, u64)],
+    /// Largest of the flows through a pipe; `None`: none passes it.
+    pub(crate) through_ns: Option<u64>,
+}
+
+impl Pending {
+    /// Bytes of a limit; 0 for one in packets.
+    fn bytes(&self, limit: &Limit, rtts: Rtts<'_>) -> Result<u64> {
+        let (span_ns, unit) = match limit {
+            Limit::Packets(_) => return Ok(0),
+            Limit::Bytes(bytes) => return Ok(*bytes),
+            Limit::TimeNs(ns) => (Some(u128::from(*ns)), 1),
+            Limit::Bdp(multiple, flow) => {
+                self.rate()?;
+                let rtt_ns = self.rtt_ns(flow.as_deref(), rtts)?;
+                let (times, over) = multiple.ratio().unwrap_or((u128::MAX, 1));
+                (u128::from(rtt_ns).checked_mul(times), over)
+            }
+        };
+        let (top, bottom) = self.rate()?;
+        let above = span_ns.and_then(|span| span.checked_mul(top));
+        let below = unit.checked_mul(bottom).and_then(|below| below.checked_mul(8_000_000_000));
+        match above.zip(below).map(|(above, below)| (above / below).max(FRAME_BYTES.into())) {
+            Some(size) if size <= MAX => Ok(size as u64),
+            size => {
+                let refusal = Refusal::new(&self.at, "a queue limit too large").code(Code::Bdp);
+                let found = size.map(|size| format!("{} bytes", scientific(size as f64)));
+                Refusal { found, ..refusal }.err()
+            }
         }
-    };
-    let scaled = unit.checked_mul(bottom).and_then(|below| below.checked_mul(8_000_000_000));
-    let (Some(above), Some(below)) = (span_ns.checked_mul(top), scaled) else {
-        return fail(&pending.at, "a queue limit too large");
-    };
-    match (above / below).max(u128::from(FRAME_BYTES)) {
-        size if size <= MAX => Ok(size as u64),
-        _ => fail(&pending.at, "a queue limit too large"),
+    }
+
+    fn rtt_ns(&self, flow: Option<&str>, rtts: Rtts<'_>) -> Result<u64> {
+        let of = |name: &str| rtts.of_flows.iter().find(|(known, _)| known == name);
+        let found = flow.map_or(rtts.through_ns, |name| of(name).map(|(_, rtt_ns)| *rtt_ns));
+        found.map_or_else(
+            || {
+                let refusal = Refusal::new(&self.at, "a BDP of an unknown flow").code(Code::Bdp);
+                let known = rtts.of_flows.iter().map(|(name, _)| name.as_str());
+                Refusal { found: flow.map(str::to_owned), ..refusal.allowed(known) }.err()
+            },
+            Ok,
+        )
+    }
+
+    fn rate(&self) -> Result<Rate> {
+        let refusal = || Refusal::new(&self.at, "a BDP or a time needs a pipe with a rate");
+        self.rate.map_or_else(|| refusal().code(Code::Bdp).err(), Ok)
     }
 }
 
-fn pending_rate(pending: &Pending) -> Result<Rate> {
-    match pending.rate {
-        Some(rate) => Ok(rate),
-        None => fail(&pending.at, "a BDP or a time needs a pipe with a rate"),
+/// A number as `1.2e+20`.
+fn scientific(number: f64) -> String {
+    let written = format!("{number:.1e}");
+    match written.split_once('e') {
+        Some((head, digits)) if !digits.starts_with('-') => format!("{head}e+{digits:0>2}"),
+        _ => written,
     }
 }
 
 /// Sets the limits of a pipe's queue.
-///
-/// `through_ns`: largest base RTT of the flows through the pipe; `None`: none passes it.
-pub(crate) fn fill(
-    pipe: &mut Value,
-    pending: &Pending,
-    rtts_ns: &BTreeMap<String, u64>,
-    through_ns: Option<u64>,
-) -> Result<()> {
+pub(crate) fn fill(pipe: &mut Value, pending: &Pending, rtts: Rtts<'_>) -> Result<()> {
     for limit in &pending.limits {
-        let size = bytes(limit, pending, rtts_ns, through_ns)?;
+        let size = pending.bytes(limit, rtts)?;
         let queue = &mut pipe["queue"];
         if let Some(netem) = queue.get_mut("netem") {
             netem["limit_packets"] = match limit {

@@ -1,22 +1,23 @@
 //! Links: a pipe in each direction.
 
-use crate::pipe::{Pipe, PIPE};
+use crate::access::Access;
+use crate::pipe::Pipe;
 use crate::read::{Fields, Loc, Node, Result};
-use crate::Section;
+use std::sync::Arc;
 
-/// Fields of a link. Those of pipes are in [`PIPE`].
-pub(crate) const LINK: Section = Section {
-    name: "links[]",
-    taken: &["name", "between", "forward", "backward"],
-    refused: &["access"],
-};
+/// Forward and backward pipe, shared by links that are alike.
+pub(crate) type Pipes = [Arc<Pipe>; 2];
+
+/// Pipes that links share.
+pub(crate) fn shared(pipes: [Pipe; 2]) -> Pipes {
+    pipes.map(Arc::new)
+}
 
 /// A link between two nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) ends: (String, String),
-    /// Forward and backward.
-    pub(crate) pipes: [Pipe; 2],
+    pub(crate) pipes: Pipes,
     /// Delay of each pipe beyond that of its fields, ns.
     pub(crate) extra_ns: [u64; 2],
     pub(crate) at: Loc,
@@ -24,7 +25,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Both pipes with their extra delays.
-    pub(crate) fn directions(&self) -> [Pipe; 2] {
+    fn directions(&self) -> [Pipe; 2] {
         [0, 1].map(|side| self.pipes[side].delayed(self.extra_ns[side]))
     }
 }
@@ -32,12 +33,12 @@ impl Link {
 /// Shared fields of both directions, and those of each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Both {
-    shared: Pipe,
-    own: [Option<Pipe>; 2],
+    pub(crate) shared: Pipe,
+    pub(crate) own: [Option<Pipe>; 2],
 }
 
 impl Both {
-    /// Reads both directions of a mapping whose names were checked.
+    /// Reads both directions of a mapping.
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
         let own = |name| fields.read(name, Pipe::alone);
         Ok(Self { shared: Pipe::read(fields)?, own: [own("forward")?, own("backward")?] })
@@ -45,7 +46,7 @@ impl Both {
 
     /// Reads a mapping that holds only pipes.
     pub(crate) fn alone(node: &Node<'_>) -> Result<Self> {
-        Self::read(&checked(node, &["forward", "backward"], &[])?)
+        Self::read(&node.any_fields()?)
     }
 
     /// The forward and the backward pipe.
@@ -59,20 +60,64 @@ impl Both {
     }
 }
 
-/// Fields of a mapping that may hold those of pipes and some others.
-pub(crate) fn checked<'a>(node: &Node<'a>, taken: &[&str], refused: &[&str]) -> Result<Fields<'a>> {
-    let fields = node.any_fields()?;
-    for (name, value) in fields.all() {
-        if value.value.is_null() && (refused.contains(&name) || PIPE.refused.contains(&name)) {
-            continue;
-        }
-        if refused.contains(&name) || PIPE.refused.contains(&name) {
-            return crate::read::beyond(&value.at, name);
-        }
-        if !taken.contains(&name) && !PIPE.taken.contains(&name) {
-            let known = [taken, PIPE.taken].concat().join(", ");
-            return value.fail(format!("unknown field {name} (known: {known})"));
-        }
+/// An entry of `links`.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) name: Option<String>,
+    /// Names of both nodes; `None`: it changes a link of a template.
+    pub(crate) between: Option<(String, String)>,
+    both: Both,
+    access: Option<Access>,
+    pub(crate) at: Loc,
+}
+
+impl Written {
+    fn read(node: &Node<'_>) -> Result<Self> {
+        let fields = node.any_fields()?;
+        let between = fields.read("between", |node| match &node.items()?[..] {
+            [a, b] => Ok((a.name()?, b.name()?)),
+            _ => node.fail("two nodes are needed"),
+        })?;
+        Ok(Self {
+            name: fields.read("name", Node::name)?,
+            between,
+            both: Both::read(&fields)?,
+            access: fields.read("access", Access::read)?,
+            at: node.at.clone(),
+        })
     }
-    Ok(fields)
+
+    /// The link between two nodes. `duration_ns`: values of an access link change until then.
+    pub(crate) fn link(&self, ends: &(String, String), duration_ns: u64) -> Result<Link> {
+        let nothing = [Pipe::default(), Pipe::default()];
+        self.over(ends, &nothing, duration_ns)
+    }
+
+    /// A link of a template with these fields in place of its own.
+    pub(crate) fn changed(&self, link: &Link, duration_ns: u64) -> Result<Link> {
+        self.over(&link.ends, &link.directions(), duration_ns)
+    }
+
+    fn over(&self, ends: &(String, String), base: &[Pipe; 2], duration_ns: u64) -> Result<Link> {
+        let pipes = match &self.access {
+            None => self.both.over([&base[0], &base[1]]),
+            Some(access) => {
+                let names = (ends.0.as_str(), ends.1.as_str());
+                let own = access.pipes(&self.both, names, duration_ns, &self.at)?;
+                let under = [0, 1].map(|side| base[side].under(Some(&own[side])));
+                let mut made = self.both.over([&under[0], &under[1]]);
+                for (pipe, access) in made.iter_mut().zip(&under) {
+                    pipe.join_changes(access);
+                }
+                made
+            }
+        };
+        Ok(Link { ends: ends.clone(), pipes: shared(pipes), extra_ns: [0, 0], at: self.at.clone() })
+    }
+}
+
+/// Entries of `links`.
+pub(crate) fn links(fields: &Fields<'_>) -> Result<Vec<Written>> {
+    let Some(node) = fields.get("links") else { return Ok(Vec::new()) };
+    node.items()?.iter().map(Written::read).collect()
 }

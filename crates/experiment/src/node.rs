@@ -22,7 +22,7 @@ pub(crate) fn spray(node: &Node<'_>) -> Result<Value> {
     if !node.value.is_object() {
         return Ok(made(node.choice(policies, "spraying policy")?, "both".to_owned(), None));
     }
-    let fields = node.only(&["policy", "what", "first"])?;
+    let fields = node.any_fields()?;
     let policy = fields.need("policy")?.choice(policies, "spraying policy")?;
     let what =
         fields.read("what", |node| node.choice(&["data", "acks", "both"], "kind of packets"));
@@ -35,7 +35,7 @@ pub(crate) fn routers(fields: &Fields<'_>, section: &str) -> Result<Vec<(String,
     let Some(node) = fields.get(section) else { return Ok(Vec::new()) };
     let all = node.any_fields()?;
     let one = |(name, node): (&str, Node<'_>)| {
-        let fields = node.only(&["spray", "processing_jitter"])?;
+        let fields = node.any_fields()?;
         let written = fields.names().any(|name| name == "spray");
         let read = fields.read("spray", spray)?;
         let spray = if written { Some(read.unwrap_or(Value::Null)) } else { None };
@@ -58,7 +58,7 @@ pub(crate) struct Route {
 pub(crate) fn routes(fields: &Fields<'_>) -> Result<Vec<Route>> {
     let Some(node) = fields.get("routes") else { return Ok(Vec::new()) };
     let one = |node: &Node<'_>| {
-        let fields = node.only(&["at", "to", "via"])?;
+        let fields = node.any_fields()?;
         let names = |name| -> Result<Vec<String>> {
             fields.need(name)?.one_or_more()?.iter().map(Node::name).collect()
         };

@@ -1,11 +1,13 @@
 //! TCP options of hosts: profiles, and options by their Linux names.
 
 use crate::quantity::{positive_size, positive_time, size, sysctl, SIZE, TIME};
-use crate::read::{fail, Fields, Node, Result};
+use crate::read::{fail, Fields, Node, Refusal, Result};
+use crate::words::shown;
 use dumbbell_model::catalogue::parameter::{Parameter, Unit};
 use dumbbell_model::catalogue::tcp_options::ENTRIES;
 use dumbbell_model::tcp_options::{DEFAULT_PROFILE, PROFILES};
 use serde_json::{json, Map, Value};
+use std::sync::LazyLock;
 
 /// Options of the scenario by name.
 pub(crate) type Options = Map<String, Value>;
@@ -22,30 +24,48 @@ pub(crate) struct Written {
 }
 
 fn profile(name: &str) -> Options {
-    let text = PROFILES.iter().find(|(known, _)| *known == name).map_or("{}", |(_, text)| text);
-    serde_json::from_str(text).unwrap_or_default()
+    static KNOWN: LazyLock<Vec<(&str, Options)>> = LazyLock::new(|| {
+        let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
+        PROFILES.iter().map(|(name, text)| (*name, read(text))).collect()
+    });
+    KNOWN.iter().find(|(known, _)| *known == name).map_or_else(Map::new, |(_, one)| one.clone())
 }
 
-fn sizes(node: &Node<'_>) -> Result<Value> {
+/// Sizes `[min, default, max]` or `min default max`; a bare number is in bytes.
+pub(crate) fn sizes(node: &Node<'_>) -> Result<Value> {
     let parts: Vec<Value> = match node.value {
         Value::String(text) => text.split_whitespace().map(Value::from).collect(),
         Value::Array(items) => items.clone(),
         _ => Vec::new(),
     };
     if parts.len() != 3 {
-        return node.fail("three sizes are needed: minimum, default, maximum");
+        let message = "three sizes are needed: minimum, default, maximum";
+        return node.refusal(message).found(shown(node.value)).err();
     }
     let one = |part: &Value| {
         let digits = match part {
             Value::String(text) => text.parse::<u64>().ok(),
             other => other.as_u64(),
         };
-        match digits {
-            Some(bytes) => Ok(bytes),
-            None => size(&Node { value: part, at: node.at.clone() }),
-        }
+        let part = Node { value: part, at: node.at.clone() };
+        digits
+            .map_or_else(|| size(&part), Ok)
+            .map_err(|refusal| Refusal { nearest: None, ..refusal })
     };
     parts.iter().map(|part| one(part).map(Value::from)).collect()
+}
+
+/// `pages`, `small_head`, `copied`, or the size of a separate buffer per segment.
+pub(crate) fn receive_buffer(node: &Node<'_>) -> Result<Value> {
+    const NAMES: [&str; 3] = ["pages", "small_head", "copied"];
+    if let Some(name) = node.text().filter(|name| NAMES.contains(name)) {
+        return Ok(name.into());
+    }
+    let bytes = size(node).map_err(|refusal| {
+        let allowed = NAMES.into_iter().chain(["a size, as 2304 bytes"]);
+        Refusal { nearest: None, ..refusal }.allowed(allowed)
+    })?;
+    Ok(json!({"own": {"bytes": bytes}}))
 }
 
 fn value(node: &Node<'_>, one: &Parameter) -> Result<Value> {
@@ -62,10 +82,7 @@ fn value(node: &Node<'_>, one: &Parameter) -> Result<Value> {
         Unit::Time => positive_time(node)?.into(),
         Unit::Flag => node.flag()?.into(),
         Unit::Sizes => sizes(node)?,
-        Unit::Buffer => match node.text() {
-            Some(name @ ("pages" | "small_head" | "copied")) => name.into(),
-            _ => json!({"own": {"bytes": size(node)?}}),
-        },
+        Unit::Buffer => receive_buffer(node)?,
         _ => (node.whole(one.least.into(), one.most.into())? as u64).into(),
     })
 }

@@ -1,19 +1,27 @@
 //! Quantities with units, exact: text → fraction → whole number of base units. Sizes follow tc and
 //! iperf (a kilobyte is 1024 bytes); rates use powers of 1000. Letter case is ignored.
 
-use crate::read::{shown, Node, Result};
+use crate::code::Code;
+use crate::near::nearest_name;
+use crate::read::{Node, Refusal, Result};
+use crate::words::shown;
 use std::fmt::Write as _;
 
 /// Largest whole number of base units.
 pub(crate) const MAX: u128 = i64::MAX as u128;
 
-/// Units of one quantity, in lower case, with their values in base units.
+/// Units of one quantity. Letter case is ignored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Family {
     pub(crate) name: &'static str,
+    /// Base unit, for messages.
     base: &'static str,
-    units: &'static [(&'static str, u128)],
+    /// Spelling and value in base units. The first spelling of a value is the usual one.
+    pub(crate) units: &'static [(&'static str, u128)],
+    /// Units that a message suggests for a bare number.
     likely: &'static [&'static str],
+    /// Spelling of other tools, and the spelling here.
+    others: &'static [(&'static str, &'static str)],
 }
 
 impl PartialEq for Family {
@@ -36,6 +44,22 @@ pub(crate) const TIME: Family = Family {
         ("h", 3_600_000_000_000),
     ],
     likely: &["ms", "s", "us"],
+    others: &[
+        ("sec", "s"),
+        ("secs", "s"),
+        ("second", "s"),
+        ("seconds", "s"),
+        ("msec", "ms"),
+        ("usec", "us"),
+        ("m", "min"),
+        ("minute", "min"),
+        ("minutes", "min"),
+        ("hour", "h"),
+        ("hours", "h"),
+        ("milliseconds", "ms"),
+        ("microseconds", "us"),
+        ("nanoseconds", "ns"),
+    ],
 };
 pub(crate) const RATE: Family = Family {
     name: "rate",
@@ -43,16 +67,31 @@ pub(crate) const RATE: Family = Family {
     units: &[
         ("bit/s", 1),
         ("kbit/s", 1_000),
-        ("mbit/s", 1_000_000),
-        ("gbit/s", 1_000_000_000),
-        ("tbit/s", 1_000_000_000_000),
+        ("Mbit/s", 1_000_000),
+        ("Gbit/s", 1_000_000_000),
+        ("Tbit/s", 1_000_000_000_000),
         ("bit", 1),
         ("kbit", 1_000),
-        ("mbit", 1_000_000),
-        ("gbit", 1_000_000_000),
-        ("tbit", 1_000_000_000_000),
+        ("Mbit", 1_000_000),
+        ("Gbit", 1_000_000_000),
+        ("Tbit", 1_000_000_000_000),
     ],
     likely: &["Mbit/s", "Gbit/s", "kbit/s"],
+    others: &[
+        ("bps", "bit/s"),
+        ("kbps", "kbit/s"),
+        ("mbps", "Mbit/s"),
+        ("gbps", "Gbit/s"),
+        ("b/s", "bit/s"),
+        ("kb/s", "kbit/s"),
+        ("mb/s", "Mbit/s"),
+        ("gb/s", "Gbit/s"),
+        ("k", "kbit/s"),
+        ("m", "Mbit/s"),
+        ("g", "Gbit/s"),
+        ("mbits", "Mbit/s"),
+        ("mbits/s", "Mbit/s"),
+    ],
 };
 pub(crate) const SIZE: Family = Family {
     name: "size",
@@ -60,35 +99,55 @@ pub(crate) const SIZE: Family = Family {
     units: &[
         ("bytes", 1),
         ("byte", 1),
-        ("b", 1),
-        ("kib", 1 << 10),
-        ("kb", 1 << 10),
-        ("mib", 1 << 20),
-        ("mb", 1 << 20),
-        ("gib", 1 << 30),
-        ("gb", 1 << 30),
-        ("tib", 1 << 40),
-        ("tb", 1 << 40),
+        ("B", 1),
+        ("KiB", 1 << 10),
+        ("KB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("MB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("GB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("TB", 1 << 40),
     ],
     likely: &["bytes", "KiB", "MiB"],
+    others: &[("k", "KiB"), ("m", "MiB"), ("g", "GiB"), ("octets", "bytes")],
 };
 pub(crate) const PACKETS: Family = Family {
     name: "number of packets",
     base: "packets",
     units: &[("packets", 1), ("packet", 1)],
     likely: &["packets"],
+    others: &[("p", "packets"), ("pkt", "packets"), ("pkts", "packets"), ("segments", "packets")],
 };
-pub(crate) const BDP: Family =
-    Family { name: "multiple of the BDP", base: "BDP", units: &[("bdp", 1)], likely: &["BDP"] };
+pub(crate) const BDP: Family = Family {
+    name: "multiple of the BDP",
+    base: "BDP",
+    units: &[("BDP", 1)],
+    likely: &["BDP"],
+    others: &[],
+};
 pub(crate) const RTT: Family = Family {
     name: "multiple of the base RTT",
     base: "RTT",
-    units: &[("rtt", 1)],
+    units: &[("RTT", 1)],
     likely: &["RTT"],
+    others: &[],
 };
 /// Shares in millionths.
-const SHARE: Family =
-    Family { name: "share", base: "1", units: &[("%", 10_000), ("ppm", 1)], likely: &["%", "ppm"] };
+pub(crate) const SHARE: Family = Family {
+    name: "share",
+    base: "1",
+    units: &[("%", 10_000), ("ppm", 1)],
+    likely: &["%", "ppm"],
+    others: &[("percent", "%"), ("pct", "%")],
+};
+
+/// Value of a unit in the base unit of its family; 1 if it is unknown.
+pub(crate) fn unit(family: Family, name: &str) -> u128 {
+    let folded = name.to_lowercase();
+    let known = family.units.iter().find(|(known, _)| known.to_lowercase() == folded);
+    known.map_or(1, |(_, factor)| *factor)
+}
 
 /// An exact number that is not negative: `mantissa` times ten to `exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +187,8 @@ impl Exact {
     }
 }
 
-/// Number, unit and whether it is negative, of a text.
-fn split(text: &str) -> Option<(bool, Exact, &str)> {
+/// Number as written and its value, unit and whether it is negative, of a text.
+fn split(text: &str) -> Option<(bool, &str, Exact, &str)> {
     let text = text.trim_start();
     let (negative, text) = match text.strip_prefix(['-', '+']) {
         Some(rest) => (text.starts_with('-'), rest.trim_start()),
@@ -169,58 +228,107 @@ fn split(text: &str) -> Option<(bool, Exact, &str)> {
         return None;
     }
     let exact = Exact { mantissa: digits.parse().ok()?, exponent };
-    Some((negative, exact, unit))
+    Some((negative, &text[..end], exact, unit))
+}
+
+/// Up to three likely units: the first of each family, then the second of each.
+fn likely(families: &[Family]) -> Vec<&'static str> {
+    let ranked = |rank| families.iter().filter_map(move |family| family.likely.get(rank).copied());
+    (0..3).flat_map(ranked).take(3).collect()
 }
 
 /// Suggestions for a number without a unit.
-fn spelled(number: &str, families: &[Family]) -> String {
-    let mut units: Vec<&str> = Vec::new();
-    for rank in 0..3 {
-        units.extend(families.iter().filter_map(|family| family.likely.get(rank)));
+fn spelled(number: &str, exact: Exact, families: &[Family]) -> String {
+    let mut spelled: Vec<String> = Vec::new();
+    if let (true, Some((top, bottom))) = (families == [SHARE], exact.ratio()) {
+        if top < bottom {
+            spelled.push(format!("{} %", 100.0 * top as f64 / bottom as f64));
+        }
     }
-    let spelled: Vec<_> = units.iter().take(3).map(|unit| format!("{number} {unit}")).collect();
-    spelled.join(" or ")
+    spelled.extend(likely(families).iter().map(|unit| format!("{number} {unit}")));
+    spelled.truncate(3);
+    let last = spelled.pop().unwrap_or_default();
+    if spelled.is_empty() {
+        return last;
+    }
+    format!("{} or {last}", spelled.join(", "))
+}
+
+/// First spelling of each unit.
+pub(crate) fn usual(families: &[Family]) -> Vec<&'static str> {
+    let mut found: Vec<&str> = Vec::new();
+    for family in families {
+        for (place, (spelling, factor)) in family.units.iter().enumerate() {
+            if !family.units[..place].iter().any(|(_, before)| before == factor) {
+                found.push(spelling);
+            }
+        }
+    }
+    found
+}
+
+/// A number as Python writes it.
+pub(crate) fn number_text(value: &serde_json::Value) -> Option<String> {
+    let serde_json::Value::Number(number) = value else { return None };
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(float) if float.fract() == 0.0 && float.abs() < 1e16 => Some(format!("{float:.1}")),
+        _ => Some(number.to_string()),
+    }
 }
 
 /// Reads a quantity of one of the families, in its base unit.
 pub(crate) fn parse(node: &Node<'_>, families: &[Family]) -> Result<(Family, Exact)> {
     let names: Vec<_> = families.iter().map(|family| family.name).collect();
     let name = names.join(" or ");
-    let text = match node.value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Number(number) => number.to_string(),
-        _ => String::new(),
-    };
-    let Some((negative, exact, unit)) = split(&text) else {
-        let examples = spelled("10", families);
-        return node.fail(format!("{} is not a {name}, such as {examples}", shown(node.value)));
+    let found = shown(node.value);
+    let text = node.text().map(str::to_owned).or_else(|| number_text(node.value));
+    let Some((negative, number, exact, unit)) = text.as_deref().and_then(split) else {
+        let examples = likely(families).into_iter().map(|unit| format!("10 {unit}"));
+        let refusal = node.refusal(format!("not a {name}")).found(found).allowed(examples);
+        return refusal.code(Code::Quantity).err();
     };
     if unit.is_empty() {
-        return node.fail(format!("a {name} needs a unit: {}", spelled(&text, families)));
+        let message = format!("a {name} needs a unit: {}", spelled(number, exact, families));
+        return node.refusal(message).found(found).code(Code::UnitMissing).err();
     }
     if negative {
-        return node.fail(format!("a {name} cannot be negative"));
+        let message = format!("a {name} cannot be negative");
+        return node.refusal(message).found(found).code(Code::OutOfRange).err();
     }
     let folded = unit.to_lowercase();
     for family in families {
-        if let Some((_, factor)) = family.units.iter().find(|(known, _)| *known == folded) {
+        let known = family.units.iter().find(|(known, _)| known.to_lowercase() == folded);
+        if let Some((_, factor)) = known {
             let Some(mantissa) = exact.mantissa.checked_mul(*factor) else {
-                return node.fail(format!("a {name} with too many digits"));
+                let message = format!("a {name} with too many digits");
+                return node.refusal(message).found(found).code(Code::OutOfRange).err();
             };
             return Ok((*family, Exact { mantissa, ..exact }));
         }
     }
-    let number = text.trim().trim_end_matches(unit).trim();
-    node.fail(format!("unknown unit {unit} for a {name}: {}", spelled(number, families)))
+    let usual = usual(families);
+    let other = families.iter().flat_map(|family| family.others);
+    let near = other.clone().find(|(known, _)| *known == folded).map(|(_, here)| *here);
+    let near = near.or_else(|| nearest_name(unit, usual.iter().copied()));
+    node.refusal(format!("unknown unit for a {name}"))
+        .found(found)
+        .allowed(usual)
+        .nearest(near.map(|near| format!("{number} {near}")))
+        .code(Code::UnitUnknown)
+        .err()
 }
 
 /// Whole number of the base unit.
 pub(crate) fn integer(node: &Node<'_>, family: Family, exact: Exact) -> Result<u64> {
-    match exact.ratio() {
-        Some((number, 1)) if number <= MAX => Ok(number as u64),
-        Some((_, 1)) | None => node.fail(format!("a {} too large", family.name)),
-        Some(_) => node.fail(format!("not a whole number of {}", family.base)),
-    }
+    let message = match exact.ratio() {
+        Some((number, 1)) if number <= MAX => return Ok(number as u64),
+        Some((_, 1)) | None => format!("a {} too large", family.name),
+        Some((top, bottom)) if top % bottom == 0 && top / bottom <= MAX => {
+            return Ok((top / bottom) as u64);
+        }
+        Some(_) => format!("not a whole number of {}", family.base),
+    };
+    node.refusal(message).found(shown(node.value)).code(Code::OutOfRange).err()
 }
 
 /// A quantity that is a whole number of the base unit.
@@ -232,7 +340,11 @@ fn whole(node: &Node<'_>, family: Family) -> Result<u64> {
 /// A quantity above 0.
 fn positive(node: &Node<'_>, family: Family) -> Result<u64> {
     match whole(node, family)? {
-        0 => node.fail(format!("a {} above 0 is needed", family.name)),
+        0 => node
+            .refusal(format!("a {} above 0 is needed", family.name))
+            .found(shown(node.value))
+            .code(Code::OutOfRange)
+            .err(),
         number => Ok(number),
     }
 }
@@ -277,18 +389,23 @@ pub(crate) fn sysctl(node: &Node<'_>, family: Family) -> Result<u64> {
 
 /// A size with a sign, bytes.
 pub(crate) fn signed_size(node: &Node<'_>) -> Result<i64> {
-    let Some(text) = node.text() else { return Ok(size(node)? as i64) };
-    let Some(rest) = text.trim().strip_prefix('-') else { return Ok(size(node)? as i64) };
-    let rest = serde_json::Value::String(rest.to_owned());
-    let magnitude = size(&Node { value: &rest, at: node.at.clone() })?;
-    Ok(-(magnitude as i64))
+    let rest = node.text().and_then(|text| text.trim().strip_prefix('-'));
+    let value = rest.map(serde_json::Value::from);
+    let bare = Node { value: value.as_ref().unwrap_or(node.value), at: node.at.clone() };
+    let magnitude = size(&bare).map_err(|refusal| {
+        let refusal = Refusal { nearest: None, ..refusal };
+        refusal.found(shown(node.value)).allowed(["24 bytes", "-4 bytes"])
+    })?;
+    Ok(if rest.is_some() { -(magnitude as i64) } else { magnitude as i64 })
 }
 
 /// A share of 1.
 pub(crate) fn share(node: &Node<'_>) -> Result<f64> {
     let (_, exact) = parse(node, &[SHARE])?;
     match exact.ratio() {
-        Some((top, bottom)) if top > 1_000_000 * bottom => node.fail("more than 100 %"),
+        Some((top, bottom)) if top > 1_000_000 * bottom => {
+            node.refusal("more than 100 %").found(shown(node.value)).code(Code::OutOfRange).err()
+        }
         None => node.fail("a share with too many digits"),
         Some(_) => Ok(exact.millionth()),
     }

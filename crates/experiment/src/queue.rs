@@ -1,10 +1,11 @@
 //! Queue disciplines: those with parameters come from the catalogue; prio, drr and htb have classes.
 
+use crate::code::Code;
 use crate::limit::FRAME_BYTES;
 use crate::quantity::{
     packets, positive_size, positive_time, rate, share, signed_size, size, time,
 };
-use crate::read::{fail, Fields, Node, Result};
+use crate::read::{Fields, Node, Refusal, Result};
 use dumbbell_model::catalogue::discipline::{Entry, ENTRIES};
 use dumbbell_model::catalogue::parameter::{Default as Given, Parameter, Unit, Value as Known};
 use serde_json::{json, Map, Value};
@@ -22,6 +23,17 @@ pub(crate) struct Queue {
     pub(crate) own_rate: Option<u64>,
     /// Name of the discipline.
     pub(crate) name: &'static str,
+}
+
+impl Queue {
+    /// Name of a discipline with a rate of its own, for messages.
+    pub(crate) fn shaping(&self) -> &'static str {
+        if self.name == "htb" {
+            "htb"
+        } else {
+            "cake with a bandwidth"
+        }
+    }
 }
 
 /// Default of a parameter in the form of the scenario; `null` if it follows from others.
@@ -119,6 +131,14 @@ fn listed(entry: &'static Entry, fields: &Fields<'_>) -> Result<Queue> {
     Ok(Queue { scenario: json!({ entry.key: found }), own_rate, name: entry.name })
 }
 
+/// Names of codepoints.
+pub(crate) fn codepoint_names() -> Vec<String> {
+    let selectors = (0..8).map(|class| format!("CS{class}"));
+    let assured = (1..5).flat_map(|class| (1..4).map(move |drop| format!("AF{class}{drop}")));
+    let first = ["BE", "LE"].map(str::to_owned).into_iter();
+    first.chain(selectors).chain(assured).chain(["VA", "EF"].map(str::to_owned)).collect()
+}
+
 /// Codepoints by name (RFC 2474 §4.2.2, RFC 2597 §6, RFC 3246 §2.7, RFC 5865 §3.4, RFC 8622 §2).
 pub(crate) fn codepoint(node: &Node<'_>) -> Result<u64> {
     if let Some(number) = node.value.as_u64().filter(|number| *number <= 63) {
@@ -136,7 +156,12 @@ pub(crate) fn codepoint(node: &Node<'_>) -> Result<u64> {
         (text, [class @ 1..=4, drop @ 1..=3]) if text == format!("AF{class}{drop}") => {
             Ok(8 * class + 2 * drop)
         }
-        _ => node.fail("unknown codepoint (EF, AF41, CS1, BE, or a number from 0 to 63)"),
+        _ => node
+            .refusal("unknown codepoint")
+            .found(crate::words::shown(node.value))
+            .allowed(["EF", "AF41", "CS1", "BE", "a number from 0 to 63"])
+            .code(Code::UnknownName)
+            .err(),
     }
 }
 
@@ -163,7 +188,6 @@ fn plain(name: &str) -> Result<Queue> {
 
 fn classes<'a>(
     node: &Node<'a>,
-    taken: &'static [&'static str],
     made: impl Fn(&Fields<'a>, Map<String, Value>) -> Result<Value>,
 ) -> Result<Value> {
     let nodes = node.items()?;
@@ -171,7 +195,7 @@ fn classes<'a>(
         return node.fail("1 to 16 classes are needed");
     }
     let one = |node: &Node<'a>| {
-        let fields = node.only(taken)?;
+        let fields = node.any_fields()?;
         let common = class(&fields)?;
         made(&fields, common)
     };
@@ -185,29 +209,27 @@ fn with(mut map: Map<String, Value>, more: &[(&str, u64)]) -> Value {
 }
 
 fn htb(node: &Node<'_>) -> Result<Queue> {
-    let fields = node.only(&["rate", "burst", "queue", "classes"])?;
+    let fields = node.any_fields()?;
     let own = rate(&fields.need("rate")?)?;
     let burst = fields.read("burst", positive_size)?.unwrap_or(HTB_BURST_BYTES);
     let classes = match (fields.get("queue"), fields.get("classes")) {
-        (Some(node), Some(_)) => return node.fail("queue and classes exclude each other"),
-        (_, Some(written)) => classes(
-            &written,
-            &["dscp", "queue", "rate", "ceil", "burst", "cburst", "prio", "quantum"],
-            |fields, common| {
-                let bytes =
-                    |name, default| Ok(fields.read(name, positive_size)?.unwrap_or(default));
-                let priority = fields.read("prio", |node| node.whole(0, 7))?.unwrap_or(0);
-                let more = [
-                    ("rate_bps", rate(&fields.need("rate")?)?),
-                    ("ceil_bps", fields.read("ceil", rate)?.unwrap_or(own)),
-                    ("burst_bytes", bytes("burst", HTB_BURST_BYTES)?),
-                    ("cburst_bytes", bytes("cburst", HTB_BURST_BYTES)?),
-                    ("priority", priority as u64),
-                    ("quantum_bytes", bytes("quantum", FRAME_BYTES)?),
-                ];
-                Ok(with(common, &more))
-            },
-        )?,
+        (Some(node), Some(_)) => {
+            let refusal = Refusal::new(&node.at, "queue and classes exclude each other");
+            return refusal.code(Code::OneOf).err();
+        }
+        (_, Some(written)) => classes(&written, |fields, common| {
+            let bytes = |name, default| Ok(fields.read(name, positive_size)?.unwrap_or(default));
+            let priority = fields.read("prio", |node| node.whole(0, 7))?.unwrap_or(0);
+            let more = [
+                ("rate_bps", rate(&fields.need("rate")?)?),
+                ("ceil_bps", fields.read("ceil", rate)?.unwrap_or(own)),
+                ("burst_bytes", bytes("burst", HTB_BURST_BYTES)?),
+                ("cburst_bytes", bytes("cburst", HTB_BURST_BYTES)?),
+                ("priority", priority as u64),
+                ("quantum_bytes", bytes("quantum", FRAME_BYTES)?),
+            ];
+            Ok(with(common, &more))
+        })?,
         (_, None) => {
             let more = [
                 ("rate_bps", own),
@@ -228,13 +250,13 @@ fn named(name: &str, node: &Node<'_>) -> Result<Queue> {
     let plain = |name, scenario| Queue { scenario, own_rate: None, name };
     match name {
         "prio" => {
-            let bands = node.only(&["bands"])?.need("bands")?;
-            let bands = classes(&bands, &["dscp", "queue"], |_, map| Ok(Value::Object(map)))?;
+            let bands = node.any_fields()?.need("bands")?;
+            let bands = classes(&bands, |_, map| Ok(Value::Object(map)))?;
             Ok(plain("prio", json!({"prio": {"bands": bands}})))
         }
         "drr" => {
-            let written = node.only(&["classes"])?.need("classes")?;
-            let made = classes(&written, &["dscp", "queue", "quantum"], |fields, map| {
+            let written = node.any_fields()?.need("classes")?;
+            let made = classes(&written, |fields, map| {
                 let quantum = fields.read("quantum", positive_size)?.unwrap_or(FRAME_BYTES);
                 Ok(with(map, &[("quantum_bytes", quantum)]))
             })?;
@@ -263,6 +285,11 @@ pub(crate) fn queue(node: &Node<'_>) -> Result<Queue> {
     let given: Vec<_> = fields.all().filter(|(_, node)| !node.value.is_null()).collect();
     match &given[..] {
         [(name, parameters)] => named(name, parameters),
-        _ => fail(&node.at, "exactly one queue discipline is needed"),
+        _ => {
+            let names: Vec<_> = given.iter().map(|(name, _)| *name).collect();
+            let found = if names.is_empty() { "none".to_owned() } else { names.join(" and ") };
+            let refusal = Refusal::new(&node.at, "exactly one of these is needed").found(found);
+            refusal.allowed(ENTRIES.iter().map(|entry| entry.name)).code(Code::OneOf).err()
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Values of a parsed file with their paths, and refusals.
 
-use crate::Section;
+use crate::code::Code;
+use crate::near::{nearest_name, printable};
+use crate::words::shown;
 use serde_json::{Map, Value};
 
 /// Step of a path: a field, or an index of a list.
@@ -16,27 +18,86 @@ pub enum Step {
 pub type Loc = Vec<Step>;
 
 /// A file that is refused: where, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     /// Path of the value.
     pub at: Loc,
     /// Message in one sentence.
     pub message: String,
+    /// Value found; `None`: the message says it, or the file's text at `at` does.
+    pub found: Option<String>,
+    /// Values that are allowed.
+    pub allowed: Vec<String>,
+    /// Likeliest correction; `None`: the nearest of `allowed` to what was found, if one is near.
+    pub nearest: Option<String>,
+    /// Code of the cause; `None`: that of the section.
+    pub code: Option<Code>,
+    /// Field below `at` that is missing.
+    pub lacking: Option<String>,
     /// True if the command line takes it.
     pub elsewhere: bool,
+}
+
+impl Refusal {
+    /// A refusal of the value at a path.
+    pub(crate) fn new(at: &[Step], message: impl Into<String>) -> Self {
+        Self {
+            at: at.to_vec(),
+            message: message.into(),
+            found: None,
+            allowed: Vec::new(),
+            nearest: None,
+            code: None,
+            lacking: None,
+            elsewhere: false,
+        }
+    }
+
+    /// With the value found.
+    pub(crate) fn found(self, found: impl Into<String>) -> Self {
+        Self { found: Some(found.into()), ..self }
+    }
+
+    /// With the values that are allowed.
+    pub(crate) fn allowed<T: Into<String>>(self, allowed: impl IntoIterator<Item = T>) -> Self {
+        Self { allowed: allowed.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// With the likeliest correction.
+    pub(crate) fn nearest(self, nearest: Option<String>) -> Self {
+        Self { nearest, ..self }
+    }
+
+    /// With the code of the cause.
+    pub(crate) fn code(self, code: Code) -> Self {
+        Self { code: Some(code), ..self }
+    }
+
+    /// With the allowed value that is nearest to the one found.
+    pub(crate) fn suggested(self) -> Self {
+        let near = self.found.as_deref().and_then(|found| {
+            nearest_name(found, self.allowed.iter().map(String::as_str)).map(str::to_owned)
+        });
+        Self { nearest: self.nearest.or(near), ..self }
+    }
+
+    /// As the error of a reader.
+    pub(crate) fn err<T>(self) -> Result<T> {
+        Err(self)
+    }
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Refusal>;
 
 /// Fails with a message about a path.
 pub(crate) fn fail<T>(at: &[Step], message: impl Into<String>) -> Result<T> {
-    Err(Refusal { at: at.to_vec(), message: message.into(), elsewhere: false })
+    Refusal::new(at, message).err()
 }
 
 /// Fails because the playground does not take a field.
 pub(crate) fn beyond<T>(at: &[Step], what: &str) -> Result<T> {
     let message = format!("`{what}` is not in the playground; the command line runs it");
-    Err(Refusal { at: at.to_vec(), message, elsewhere: true })
+    Err(Refusal { elsewhere: true, ..Refusal::new(at, message) })
 }
 
 /// Path with a field behind it.
@@ -53,18 +114,6 @@ pub(crate) fn item(at: &[Step], index: usize) -> Loc {
     path
 }
 
-/// A value for a message: at most 60 characters.
-pub(crate) fn shown(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    if text.chars().count() <= 60 {
-        return text;
-    }
-    text.chars().take(57).chain("...".chars()).collect()
-}
-
 /// A value and its path.
 #[derive(Clone, Debug)]
 pub(crate) struct Node<'a> {
@@ -73,38 +122,17 @@ pub(crate) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
+    /// A refusal of this value.
+    pub(crate) fn refusal(&self, message: impl Into<String>) -> Refusal {
+        Refusal::new(&self.at, message)
+    }
+
     /// Fails with a message about this value.
     pub(crate) fn fail<T>(&self, message: impl Into<String>) -> Result<T> {
         fail(&self.at, message)
     }
 
     /// Fields of a mapping; `null` is an empty one.
-    pub(crate) fn fields(&self, section: &Section) -> Result<Fields<'a>> {
-        let fields = self.any_fields()?;
-        for name in fields.map.into_iter().flat_map(Map::keys) {
-            if section.refused.contains(&name.as_str()) {
-                if fields.get(name).is_some() {
-                    return beyond(&below(&self.at, name), name);
-                }
-                continue;
-            }
-            if !section.taken.contains(&name.as_str()) {
-                let known = section.taken.join(", ");
-                return fail(
-                    &below(&self.at, name),
-                    format!("unknown field {name} (known: {known})"),
-                );
-            }
-        }
-        Ok(fields)
-    }
-
-    /// Fields of a mapping with these names only.
-    pub(crate) fn only(&self, taken: &'static [&'static str]) -> Result<Fields<'a>> {
-        self.fields(&Section { name: "", taken, refused: &[] })
-    }
-
-    /// Fields of a mapping, whatever their names.
     pub(crate) fn any_fields(&self) -> Result<Fields<'a>> {
         match self.value {
             Value::Null => Ok(Fields { map: None, at: self.at.clone() }),
@@ -141,11 +169,18 @@ impl<'a> Node<'a> {
         let text = match self.value {
             Value::String(text) => text.clone(),
             Value::Number(number) if !number.is_f64() => number.to_string(),
-            other => return self.fail(format!("should be a name, is {}", shown(other))),
+            other => {
+                let refusal = self.refusal("should be a name").found(shown(other));
+                return refusal.code(Code::BadName).err();
+            }
         };
         let fits = (1..=200).contains(&text.chars().count());
-        if !fits || text.trim() != text || text.chars().any(char::is_control) {
-            return self.fail("a name of 1 to 200 printable characters is needed");
+        if !fits || text.trim() != text || !text.chars().all(printable) {
+            return self
+                .refusal("a name of 1 to 200 printable characters is needed")
+                .found(shown(self.value))
+                .code(Code::BadName)
+                .err();
         }
         Ok(text)
     }
@@ -156,7 +191,11 @@ impl<'a> Node<'a> {
             Value::Bool(flag) => Ok(*flag),
             other if other.as_u64() == Some(0) => Ok(false),
             other if other.as_u64() == Some(1) => Ok(true),
-            other => self.fail(format!("should be true or false, is {}", shown(other))),
+            other => self
+                .refusal("should be true or false")
+                .found(shown(other))
+                .code(Code::FieldKind)
+                .err(),
         }
     }
 
@@ -165,10 +204,11 @@ impl<'a> Node<'a> {
         let found = self.value.as_i64().map(i128::from).or(self.value.as_u64().map(i128::from));
         match found {
             Some(number) if (least..=most).contains(&number) => Ok(number),
-            _ => self.fail(format!(
-                "should be a whole number from {least} to {most}, is {}",
-                shown(self.value)
-            )),
+            _ => self
+                .refusal(format!("should be a whole number from {least} to {most}"))
+                .found(shown(self.value))
+                .code(Code::OutOfRange)
+                .err(),
         }
     }
 
@@ -176,11 +216,16 @@ impl<'a> Node<'a> {
     pub(crate) fn choice(&self, names: &[&str], what: &str) -> Result<String> {
         match self.text() {
             Some(text) if names.contains(&text) => Ok(text.to_owned()),
-            _ => self.fail(format!(
-                "unknown {what} {} (known: {})",
-                shown(self.value),
-                names.join(", ")
-            )),
+            text => self
+                .refusal(format!("unknown {what}"))
+                .found(shown(self.value))
+                .allowed(names.iter().copied())
+                .nearest(
+                    text.and_then(|text| nearest_name(text, names.iter().copied()))
+                        .map(str::to_owned),
+                )
+                .code(Code::UnknownName)
+                .err(),
         }
     }
 }
@@ -236,7 +281,11 @@ impl<'a> Fields<'a> {
         let given: Vec<_> = names.iter().copied().filter(|name| self.get(name).is_some()).collect();
         match given[..] {
             [one] => Ok(one),
-            _ => fail(&self.at, format!("exactly one of these is needed: {}", names.join(", "))),
+            _ => {
+                let found = if given.is_empty() { "none".to_owned() } else { given.join(" and ") };
+                let refusal = Refusal::new(&self.at, "exactly one of these is needed").found(found);
+                refusal.allowed(names.iter().copied()).code(Code::OneOf).err()
+            }
         }
     }
 }

@@ -13,89 +13,150 @@ const FEWEST_POINTS: u64 = 50;
 const MOST_PROBES: f64 = 200_000.0;
 const SHORTEST_NS: u64 = 1_000_000;
 const STEPS: [u64; 8] = [1, 2, 3, 4, 5, 6, 8, 10];
+const DEFAULT_NS: u64 = 20_000_000;
 const TABLES: [&str; 4] = ["samples", "queues", "drops", "probes"];
 
-fn made(interval_ns: u64, keep: &[&str], packets: Value, hops: Value, capture: Value) -> Value {
-    let mut fields = Map::new();
-    fields.insert("interval_ns".to_owned(), interval_ns.into());
-    for table in TABLES {
-        fields.insert(table.to_owned(), keep.contains(&table).into());
-    }
-    for (name, value) in [("packets", packets), ("hops", hops), ("capture", capture)] {
-        fields.insert(name.to_owned(), value);
-    }
-    Value::Object(fields)
+/// What a run records over time.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampling {
+    interval_ns: u64,
+    /// Tables that are kept.
+    keep: Vec<String>,
+    /// Time ranges and the capture, in the form of the scenario.
+    packets: Option<Value>,
+    hops: Option<Value>,
+    capture: Option<Value>,
+    /// Number of first repeats that keep tables; `None`: all.
+    pub(crate) repeats: Option<u64>,
 }
 
-/// Reads the field `sampling`.
-pub(crate) fn read(node: &Node<'_>) -> Result<Value> {
-    const NULL: Value = Value::Null;
-    const DEFAULT_NS: u64 = 20_000_000;
-    if node.text() == Some("none") {
-        return Ok(made(DEFAULT_NS, &[], NULL, NULL, NULL));
-    }
-    if !node.value.is_object() {
-        return Ok(made(positive_time(node)?, &["samples", "queues"], NULL, NULL, NULL));
-    }
-    let fields = node.only(&["interval", "keep", "packets", "hops", "capture", "repeats"])?;
-    let interval_ns = fields.read("interval", positive_time)?.unwrap_or(DEFAULT_NS);
-    let mut keep = Vec::new();
-    if let Some(node) = fields.get("keep") {
-        for node in node.items()? {
-            keep.push(node.choice(&TABLES, "table")?);
-        }
-    }
-    let range = |name| {
-        fields.read(name, |node| {
-            let fields = node.only(&["from", "to"])?;
-            let from = fields.read("from", time)?.unwrap_or(0);
-            Ok(json!({"from_ns": from, "to_ns": positive_time(&fields.need("to")?)?}))
-        })
-    };
-    let capture = fields.read("capture", |node| match node.value {
-        Value::Bool(true) => Ok(json!({"snap_bytes": 96})),
-        Value::Bool(false) => Ok(NULL),
+fn range(node: &Node<'_>) -> Result<Value> {
+    let fields = node.any_fields()?;
+    let from = fields.read("from", time)?.unwrap_or(0);
+    Ok(json!({"from_ns": from, "to_ns": positive_time(&fields.need("to")?)?}))
+}
+
+fn capture(node: &Node<'_>) -> Result<Option<Value>> {
+    match node.value {
+        Value::Bool(true) => Ok(Some(json!({"snap_bytes": 96}))),
+        Value::Bool(false) => Ok(None),
         _ => {
-            let snap = node.only(&["snap"])?.read("snap", positive_size)?.unwrap_or(96);
+            let snap = node.any_fields()?.read("snap", positive_size)?.unwrap_or(96);
             if snap > 65_535 {
                 return node.fail("snap is at most 65535 bytes");
             }
-            Ok(json!({ "snap_bytes": snap }))
+            Ok(Some(json!({ "snap_bytes": snap })))
         }
-    })?;
-    fields.read("repeats", |node| node.whole(1, 100_000))?;
-    let keep: Vec<_> = keep.iter().map(String::as_str).collect();
-    let [packets, hops] = [range("packets")?, range("hops")?].map(Option::unwrap_or_default);
-    Ok(made(interval_ns, &keep, packets, hops, capture.unwrap_or_default()))
+    }
 }
 
-/// Windows and queues over time, at some [`POINTS`] times, in at most [`MOST_ROWS`] rows.
-pub(crate) fn default(duration_ns: u64, links: &[Value], flows: &[Value]) -> Value {
-    let waits = |pipe: &Value| pipe["shaper"] != "none" || pipe["queue"].get("drop_tail").is_none();
-    let queues: u64 = links
-        .iter()
-        .flat_map(|link| ["forward", "backward"].map(|way| u64::from(waits(&link[way]))))
-        .sum();
-    let mut keep = Vec::new();
-    for (table, series) in [("samples", flows.len() as u64), ("queues", queues)] {
-        if series > 0 && series * FEWEST_POINTS <= MOST_ROWS {
-            keep.push((table, series));
+impl Sampling {
+    fn plain(interval_ns: u64, keep: &[&str]) -> Self {
+        let keep = keep.iter().map(|name| (*name).to_owned()).collect();
+        Self { interval_ns, keep, packets: None, hops: None, capture: None, repeats: None }
+    }
+
+    /// Reads the field `sampling`.
+    pub(crate) fn read(node: &Node<'_>) -> Result<Self> {
+        if node.text() == Some("none") {
+            return Ok(Self::plain(DEFAULT_NS, &[]));
         }
+        if !node.value.is_object() {
+            return Ok(Self::plain(positive_time(node)?, &["samples", "queues"]));
+        }
+        let fields = node.any_fields()?;
+        let mut keep = Vec::new();
+        if let Some(node) = fields.get("keep") {
+            for node in node.items()? {
+                keep.push(node.choice(&TABLES, "table")?);
+            }
+        }
+        let repeats = fields.read("repeats", |node| node.whole(1, 100_000))?;
+        Ok(Self {
+            interval_ns: fields.read("interval", positive_time)?.unwrap_or(DEFAULT_NS),
+            keep,
+            packets: fields.read("packets", range)?,
+            hops: fields.read("hops", range)?,
+            capture: fields.read("capture", capture)?.flatten(),
+            repeats: repeats.map(|count| count as u64),
+        })
     }
-    let rows = |keep: &[(&str, u64)]| keep.iter().map(|(_, series)| series).sum::<u64>();
-    if rows(&keep) * FEWEST_POINTS > MOST_ROWS {
-        // The larger of both goes; of equal ones the first.
-        let first = keep.len() < 2 || keep[0].1 >= keep[1].1;
-        keep.remove(usize::from(!first));
+
+    /// The default: windows and queues over time, at some [`POINTS`] times, in at most [`MOST_ROWS`] rows.
+    /// Probes are kept where there is ping, voice or video.
+    ///
+    /// # Arguments
+    /// - `programs`: number of programs, each with a connection or so.
+    /// - `arrivals`: true if other flows arrive. Then no windows are kept: flows could not be forgotten
+    ///   when they are over.
+    pub(crate) fn default(
+        duration_ns: u64,
+        links: &[Value],
+        flows: &[Value],
+        programs: usize,
+        arrivals: bool,
+    ) -> Self {
+        let waits =
+            |pipe: &Value| pipe["shaper"] != "none" || pipe["queue"].get("drop_tail").is_none();
+        let queues: u64 = links
+            .iter()
+            .flat_map(|link| ["forward", "backward"].map(|way| u64::from(waits(&link[way]))))
+            .sum();
+        let windows = if arrivals { 0 } else { (flows.len() + programs) as u64 };
+        let mut keep = Vec::new();
+        for (table, series) in [("samples", windows), ("queues", queues)] {
+            if series > 0 && series * FEWEST_POINTS <= MOST_ROWS {
+                keep.push((table, series));
+            }
+        }
+        let rows = |keep: &[(&str, u64)]| keep.iter().map(|(_, series)| series).sum::<u64>();
+        if rows(&keep) * FEWEST_POINTS > MOST_ROWS {
+            // The larger of both goes; of equal ones the first.
+            let first = keep.len() < 2 || keep[0].1 >= keep[1].1;
+            keep.remove(usize::from(!first));
+        }
+        let points = POINTS.min(MOST_ROWS / rows(&keep).max(1));
+        let mut names: Vec<_> = keep.iter().map(|(name, _)| *name).collect();
+        let judged = flows.iter().any(|flow| is_judged(&flow["traffic"]));
+        let probes = || flows.iter().map(|flow| probes(flow, duration_ns)).sum::<f64>();
+        if judged && probes() <= MOST_PROBES {
+            names.push("probes");
+        }
+        Self::plain(interval_ns(duration_ns, points), &names)
     }
-    let points = POINTS.min(MOST_ROWS / rows(&keep).max(1));
-    let mut names: Vec<_> = keep.iter().map(|(name, _)| *name).collect();
-    let judged = flows.iter().any(|flow| is_judged(&flow["traffic"]));
-    if judged && flows.iter().map(|flow| probes(flow, duration_ns)).sum::<f64>() <= MOST_PROBES {
-        names.push("probes");
+
+    fn made(&self, keeps: impl Fn(&str) -> bool, ranges: bool) -> Value {
+        let mut fields = Map::new();
+        fields.insert("interval_ns".to_owned(), self.interval_ns.into());
+        for table in TABLES {
+            fields.insert(table.to_owned(), keeps(table).into());
+        }
+        for (name, value) in
+            [("packets", &self.packets), ("hops", &self.hops), ("capture", &self.capture)]
+        {
+            let value = value.clone().filter(|_| ranges);
+            fields.insert(name.to_owned(), value.unwrap_or_default());
+        }
+        Value::Object(fields)
     }
-    let none = Value::Null;
-    made(interval_ns(duration_ns, points), &names, none.clone(), none.clone(), none)
+
+    fn keeps(&self, table: &str) -> bool {
+        self.keep.iter().any(|name| name == table)
+    }
+
+    /// The form of the scenario.
+    pub(crate) fn scenario(&self) -> Value {
+        self.made(|table| self.keeps(table), true)
+    }
+
+    /// The form of the scenario for repeats without tables; `None`: all repeats record alike. Metrics need
+    /// probes in every repeat.
+    pub(crate) fn unsampled(&self) -> Option<Value> {
+        self.repeats?;
+        let ranges = [&self.packets, &self.hops, &self.capture];
+        let records = !self.keep.is_empty() || ranges.into_iter().any(Option::is_some);
+        records.then(|| self.made(|table| table == "probes" && self.keeps(table), false))
+    }
 }
 
 /// Returns true if the quality of a flow is read from its probes.

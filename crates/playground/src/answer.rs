@@ -4,17 +4,23 @@
 //! `digest`, `seed`, or `error` with `at` (steps), `message` and `elsewhere` (the command line takes
 //! it).
 
-use dumbbell_experiment::{expand, factors, Expanded, Refusal, Step};
+use dumbbell_experiment::{Context, Expanded, Experiment, Factors, Located, NoFiles, Tree};
 use dumbbell_model::tables::{Kind, Table};
 use dumbbell_model::units::Time;
 use dumbbell_sim::Monitor;
 use serde_json::{json, Map, Value};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Most events of a run in a page, estimated: some ten seconds of a browser.
 pub const MOST_EVENTS: f64 = 2e7;
 /// Most memory of a run in a page, estimated.
 const MOST_BYTES: f64 = 5e8;
+
+/// Most flows of a page: a browser draws each.
+const MOST_FLOWS: u64 = 1000;
+/// Sections of a file that need more than a page has.
+const BEYOND: [&str; 2] = ["programs", "search"];
 
 /// Tables that a page shows.
 const SHOWN: &[&str] = &["flows", "samples", "queues", "pipes", "probes"];
@@ -27,13 +33,17 @@ impl Monitor for Endless {
     }
 }
 
-fn refused(refusal: &Refusal) -> Value {
-    let step = |step: &Step| match step {
-        Step::Field(name) => Value::from(name.as_str()),
-        Step::Index(index) => Value::from(*index),
-    };
-    let at: Vec<_> = refusal.at.iter().map(step).collect();
-    json!({"at": at, "message": refusal.message, "elsewhere": refusal.elsewhere})
+/// Steps of a path such as `flows[1].tcp`.
+fn steps(field: &str) -> Vec<Value> {
+    let parts = field.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    parts.map(|part| part.parse::<usize>().map_or_else(|_| part.into(), Value::from)).collect()
+}
+
+fn refused(errors: &[Located]) -> Value {
+    let Some(error) = errors.first() else { return failed("the file is wrong") };
+    json!({
+        "at": steps(&error.field), "message": error.sentence(), "elsewhere": error.elsewhere,
+    })
 }
 
 fn failed(message: impl Into<String>) -> Value {
@@ -56,6 +66,15 @@ fn columns(table: &Table) -> Value {
     Value::Object(out)
 }
 
+/// Refuses what needs more than a page has.
+fn within_reach(file: &Value) -> Result<(), Value> {
+    let beyond = BEYOND.into_iter().find(|name| !file[*name].is_null());
+    beyond.map_or(Ok(()), |name| {
+        let message = format!("`{name}` is not in the playground; the command line runs it");
+        Err(json!({"at": [name], "message": message, "elsewhere": true}))
+    })
+}
+
 /// Refuses what would hold a page for too long.
 fn within_bounds(cell: &Expanded) -> Result<(), Value> {
     let cost = dumbbell_sim::budget(&cell.scenario).map_err(|error| failed(error.to_string()))?;
@@ -74,21 +93,39 @@ fn within_bounds(cell: &Expanded) -> Result<(), Value> {
     Ok(())
 }
 
+/// Factors with the labels of their levels. Those of a group change together.
+fn described(factors: &Factors) -> Value {
+    let mut found = Vec::new();
+    for (number, group) in factors.groups.iter().enumerate() {
+        for (i, name) in group.names.iter().enumerate() {
+            let labels: Vec<_> = group.rows.iter().map(|row| row[i].label.as_str()).collect();
+            found.push(json!({"name": name, "levels": labels, "group": number}));
+        }
+    }
+    found.into()
+}
+
+/// Number of the cell with these indices of levels, by factor; the first where none is given.
+fn number(factors: &Factors, levels: &Value) -> u64 {
+    factors.groups.iter().fold(0, |number, group| {
+        let index = group.names.iter().find_map(|name| levels[name].as_u64()).unwrap_or(0);
+        let count = group.rows.len() as u64;
+        number * count + index.min(count.saturating_sub(1))
+    })
+}
+
 fn run(request: &Value, out: &mut Map<String, Value>) -> Result<(), Value> {
     let file = request.get("file").unwrap_or(&Value::Null);
-    let found = factors(file).map_err(|refusal| refused(&refusal))?;
-    let described = found.iter().map(|factor| {
-        let labels: Vec<_> = factor.levels.iter().map(|(label, _)| label.as_str()).collect();
-        json!({"name": factor.name, "levels": labels, "group": factor.group})
-    });
-    out.insert("factors".to_owned(), described.collect());
-    let levels = request.get("levels").and_then(Value::as_object);
-    let levels: BTreeMap<String, usize> = levels
-        .into_iter()
-        .flatten()
-        .map(|(name, index)| (name.clone(), index.as_u64().unwrap_or(0) as usize))
-        .collect();
-    let cell = expand(file, &levels).map_err(|refusal| refused(&refusal))?;
+    within_reach(file)?;
+    let no_start = |_: &str, _: &Tree, _: u32| Err(Located::default());
+    let root = Arc::new(Tree::of_value(file));
+    let experiment = Experiment::open(root, &[], BTreeSet::new(), &no_start, Context::default());
+    let experiment = experiment.map_err(|error| refused(&[error]))?;
+    let factors = &experiment.design.factors;
+    out.insert("factors".to_owned(), described(factors));
+    let number = number(factors, request.get("levels").unwrap_or(&Value::Null));
+    let cell = experiment.cell_within(number, &NoFiles, Some(MOST_FLOWS));
+    let cell = cell.map_err(|errors| refused(&errors))?;
     within_bounds(&cell)?;
     if request.get("run") != Some(&Value::Bool(true)) {
         return Ok(());

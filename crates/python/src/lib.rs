@@ -421,8 +421,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Survey>()?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::expand, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::playground_fields, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::experiment_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::access_models, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::typical_pages, module)?)?;
+    module.add_class::<experiment::Experiment>()?;
+    module.add_class::<experiment::Cell>()?;
+    module.add("RefusedError", module.py().get_type::<experiment::RefusedError>())?;
     module.add_function(wrap_pyfunction!(survey, module)?)?;
     module.add_function(wrap_pyfunction!(packets_of_capture, module)?)?;
     module.add_function(wrap_pyfunction!(capture_sightings, module)?)?;

@@ -17,7 +17,6 @@ from dumbbell.engines.linux.kernel import kernel_named
 from dumbbell.engines.linux.parts import lacks
 from dumbbell.errors import EngineError
 from dumbbell.experiment.load import load_text
-from dumbbell.experiment.queues import PLAIN
 
 _BYTES = 1 << 20
 _PLAIN = "rate: 10 Mbit/s, rtt: 20 ms, buffer: 50 packets"
@@ -72,7 +71,7 @@ PROBES: dict[str, tuple[str, str]] = {
     **{
         name: (f"dumbbell: {{{_LINE}, forward: {{queue: {queue}}}}}", "cubic")
         for name, queue in {
-            **{name: name for name in PLAIN},
+            **{name: name for name, one in disciplines().items() if one.parameters},
             "prio": "{prio: {bands: [{dscp: EF}, {}]}}",
             "drr": "{drr: {classes: [{dscp: EF}, {}]}}",
             "htb": "{htb: {rate: 10 Mbit/s, queue: codel}}",

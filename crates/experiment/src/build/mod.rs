@@ -1,0 +1,151 @@
+//! Scenario of an experiment file.
+
+mod complete;
+mod network;
+mod traffic;
+
+use crate::document::Document;
+use crate::files::Files;
+use crate::flow::Jitter;
+use crate::graph::Graph;
+use crate::limit::Pending;
+use crate::multipath::Between;
+use crate::options::Options;
+use crate::origins::Origins;
+use crate::programs;
+use crate::read::{item, Loc, Result, Step};
+use crate::sampling::Sampling;
+use serde_json::{json, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A scenario, and where its parts stand in the file.
+pub(crate) struct Built {
+    pub(crate) json: Value,
+    /// Base RTT of each flow, ns.
+    pub(crate) rtts_ns: Vec<(String, u64)>,
+    pub(crate) sampling: Sampling,
+    pub(crate) origins: Origins,
+}
+
+/// Builds the scenario of a file, part by part.
+pub(crate) struct Builder<'a> {
+    file: &'a Document,
+    files: &'a dyn Files,
+    origins: Origins,
+    nodes: Vec<Value>,
+    /// Indices of the nodes by name.
+    numbers: BTreeMap<String, usize>,
+    links: Vec<Value>,
+    /// Limits by link and direction.
+    pending: Vec<[Pending; 2]>,
+    routes: Vec<Value>,
+    flows: Vec<Value>,
+    flow_names: BTreeSet<String>,
+    /// Interfaces of the subflows by index of their flow.
+    interfaces: BTreeMap<usize, Between>,
+    /// Start jitter by index of the flow.
+    jitters: Vec<(usize, Jitter)>,
+    sessions: Vec<Value>,
+    processes: Vec<Value>,
+    connections: Vec<Value>,
+}
+
+fn field(name: &str) -> Loc {
+    vec![Step::Field(name.to_owned())]
+}
+
+/// Text of a field of a part of the scenario.
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value[name].as_str().unwrap_or_default()
+}
+
+impl<'a> Builder<'a> {
+    pub(crate) fn new(file: &'a Document, files: &'a dyn Files) -> Self {
+        Self {
+            file,
+            files,
+            origins: Origins::default(),
+            nodes: Vec::new(),
+            numbers: BTreeMap::new(),
+            links: Vec::new(),
+            pending: Vec::new(),
+            routes: Vec::new(),
+            flows: Vec::new(),
+            flow_names: BTreeSet::new(),
+            interfaces: BTreeMap::new(),
+            jitters: Vec::new(),
+            sessions: Vec::new(),
+            processes: Vec::new(),
+            connections: Vec::new(),
+        }
+    }
+
+    /// The scenario. `most_flows`: most flows; `None`: as many as fit into memory.
+    pub(crate) fn built(mut self, most_flows: Option<u64>) -> Result<Built> {
+        let file = self.file;
+        self.add_nodes()?;
+        self.add_links()?;
+        self.add_routes()?;
+        let mut graph = Graph::new(&self.nodes, &self.links, &self.routes);
+        self.add_flows(most_flows, &mut graph)?;
+        self.add_pages()?;
+        self.add_arrivals();
+        let rtts_ns = self.complete(&mut graph)?;
+        let sampling = file.sampling.clone().unwrap_or_else(|| {
+            let arrivals = !self.processes.is_empty();
+            let programs = file.programs.len();
+            Sampling::default(file.duration_ns, &self.links, &self.flows, programs, arrivals)
+        });
+        for (section, entries) in [("taps", file.taps.len()), ("programs", file.programs.len())] {
+            for i in 0..entries {
+                self.origins.entry(section, i, item(&field(section), i));
+            }
+        }
+        for (section, name) in [
+            ("duration_ns", "duration"),
+            ("sampling", "sampling"),
+            ("neighbour_discovery", "neighbour_discovery"),
+        ] {
+            self.origins.section(section, field(name));
+        }
+        let mut json = json!({
+            "version": 1,
+            "name": file.name,
+            "duration_ns": file.duration_ns,
+            "taps": file.taps,
+            "sampling": sampling.scenario(),
+            "neighbour_discovery": file.discovery,
+        });
+        for (name, list) in [
+            ("nodes", self.nodes),
+            ("links", self.links),
+            ("routes", self.routes),
+            ("flows", self.flows),
+            ("arrivals", self.processes),
+            ("sessions", self.sessions),
+            ("connections", self.connections),
+        ] {
+            json[name] = list.into();
+        }
+        if !file.programs.is_empty() {
+            json["programs"] = programs::scenario(&file.programs).into();
+        }
+        Ok(Built { json, rtts_ns, sampling, origins: self.origins })
+    }
+
+    /// Options of a host; `None`: there is no such host.
+    fn options(&self, host: &str) -> Option<&Options> {
+        self.nodes[*self.numbers.get(host)?]["tcp"].as_object()
+    }
+
+    /// Names of all hosts.
+    fn hosts(&self) -> BTreeSet<&str> {
+        let hosts = self.nodes.iter().filter(|node| node["kind"] == "host");
+        hosts.map(|node| text(node, "name")).collect()
+    }
+
+    /// Returns true if a host has this name.
+    fn is_host(&self, name: &str) -> bool {
+        self.numbers.get(name).is_some_and(|number| self.nodes[*number]["kind"] == "host")
+    }
+}

@@ -1,0 +1,274 @@
+//! Nodes, links and routes of a scenario.
+
+use super::{field, text, Builder};
+use crate::code::Code;
+use crate::link::Link;
+use crate::node::{Route, Router};
+use crate::options::Written;
+use crate::pipe::Pipe;
+use crate::read::{below, Loc, Refusal, Result};
+use serde_json::{json, Value};
+use std::collections::BTreeMap;
+
+const DEFAULTS: &str = "defaults";
+const WAYS: [&str; 2] = ["forward", "backward"];
+
+/// Entries by name.
+fn by_name<T>(entries: &[(String, T)]) -> BTreeMap<&str, &T> {
+    entries.iter().map(|(name, value)| (name.as_str(), value)).collect()
+}
+
+/// Section of the nodes of a kind.
+fn plural(kind: &str) -> &'static str {
+    match kind {
+        "host" => "hosts",
+        "router" => "routers",
+        _ => "switches",
+    }
+}
+
+/// Links in order, each found by its name.
+#[derive(Default)]
+struct Placed {
+    links: Vec<(String, Link)>,
+    indices: BTreeMap<String, usize>,
+}
+
+impl Placed {
+    fn put(&mut self, name: String, link: Link) {
+        match self.indices.get(&name) {
+            Some(&index) => self.links[index].1 = link,
+            None => {
+                self.indices.insert(name.clone(), self.links.len());
+                self.links.push((name, link));
+            }
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// Adds the nodes of the template, then those of the file.
+    pub(super) fn add_nodes(&mut self) -> Result<()> {
+        let file = self.file;
+        let topology = &file.topology;
+        let mut named: Vec<(&str, &'static str)> = Vec::new();
+        named.extend(topology.hosts.iter().map(|name| (name.as_str(), "host")));
+        named.extend(topology.routers.iter().map(|(name, _)| (name.as_str(), "router")));
+        named.extend(topology.switches.iter().map(|(name, _)| (name.as_str(), "switch")));
+        let mut kinds: BTreeMap<&str, &'static str> = named.iter().copied().collect();
+        let hosts = file.hosts.iter().map(|(name, _)| name).filter(|name| *name != DEFAULTS);
+        let hosts = hosts.map(|name| (name, "host"));
+        let routers = file.routers.iter().map(|(name, _)| (name, "router"));
+        let switches = file.switches.iter().map(|(name, _)| (name, "switch"));
+        for (name, kind) in hosts.chain(routers).chain(switches) {
+            let known = *kinds.entry(name).or_insert(kind);
+            if known != kind {
+                let at = below(&field(plural(kind)), name);
+                let refusal = Refusal::new(&at, format!("{name} is a {known} already"));
+                return refusal.code(Code::NameTaken).err();
+            }
+            named.push((name, kind));
+        }
+        let hosts = by_name(&file.hosts);
+        let templates = [by_name(&topology.routers), by_name(&topology.switches)];
+        let sections = [by_name(&file.routers), by_name(&file.switches)];
+        for (name, kind) in named {
+            if self.numbers.contains_key(name) {
+                continue;
+            }
+            let node = if kind == "host" {
+                self.host(name, &hosts)
+            } else {
+                let template = templates.iter().find_map(|of_kind| of_kind.get(name)).copied();
+                let own = sections[usize::from(kind == "switch")].get(name).copied();
+                self.router(name, kind, template, own)
+            };
+            self.numbers.insert(name.to_owned(), self.nodes.len());
+            self.nodes.push(node);
+        }
+        self.copy_segments(&hosts);
+        Ok(())
+    }
+
+    fn host(&mut self, name: &str, hosts: &BTreeMap<&str, &Written>) -> Value {
+        let (plain, index) = (Written::default(), self.nodes.len());
+        let own = hosts.get(name);
+        let defaults = hosts.get(DEFAULTS);
+        let at = match (own, defaults) {
+            (Some(_), _) => below(&field("hosts"), name),
+            (None, Some(_)) => below(&field("hosts"), DEFAULTS),
+            (None, None) => field("template"),
+        };
+        self.origins.entry("nodes", index, at);
+        let (own, defaults) = (own.copied().unwrap_or(&plain), defaults.copied().unwrap_or(&plain));
+        let jitter_ns = own.processing_jitter_ns.or(defaults.processing_jitter_ns);
+        json!({
+            "name": name,
+            "kind": "host",
+            "spray": null,
+            "processing_jitter_ns": jitter_ns.unwrap_or(0),
+            "tcp": own.under(defaults),
+        })
+    }
+
+    fn router(
+        &mut self,
+        name: &str,
+        kind: &str,
+        template: Option<&Router>,
+        own: Option<&Router>,
+    ) -> Value {
+        let at = if own.is_some() { below(&field(plural(kind)), name) } else { field("template") };
+        self.origins.entry("nodes", self.nodes.len(), at);
+        let written = own.and_then(|own| own.spray.as_ref());
+        let spray = written.or_else(|| template.and_then(|router| router.spray.as_ref()));
+        json!({
+            "name": name,
+            "kind": kind,
+            "spray": spray.cloned().unwrap_or_default(),
+            "processing_jitter_ns": own.map_or(0, |own| own.processing_jitter_ns),
+            "tcp": null,
+        })
+    }
+
+    /// Sets `rx_segment: copied` where the file sets none, if a router linearises segments: TEQL's device
+    /// has no scatter-gather.
+    fn copy_segments(&mut self, hosts: &BTreeMap<&str, &Written>) {
+        let copies = |node: &Value| {
+            node["spray"]["policy"] == "round_robin" && node["spray"]["what"] != "acks"
+        };
+        let writes = |name: &str| hosts.get(name).is_some_and(|own| own.writes_rx_segment());
+        if writes(DEFAULTS) || !self.nodes.iter().any(copies) {
+            return;
+        }
+        for node in &mut self.nodes {
+            let in_pages =
+                ["pages", "small_head"].iter().any(|kind| node["tcp"]["rx_segment"] == *kind);
+            if in_pages && !writes(text(node, "name")) {
+                node["tcp"]["rx_segment"] = "copied".into();
+            }
+        }
+    }
+
+    /// Adds the template's links with the changes of the file, then the file's own links.
+    pub(super) fn add_links(&mut self) -> Result<()> {
+        let file = self.file;
+        let mut placed = Placed::default();
+        for (name, link) in &file.topology.links {
+            placed.put(name.clone(), link.clone());
+        }
+        for written in &file.links {
+            let Some(ends) = &written.between else {
+                let name = written.name.clone().unwrap_or_default();
+                let Some(&index) = placed.indices.get(&name) else {
+                    let message = "between is missing, and no link of a template has this name";
+                    let refusal = Refusal::new(&written.at, message).code(Code::NoNode);
+                    let known = placed.links.iter().map(|(name, _)| name.as_str());
+                    let found = Some(name).filter(|name| !name.is_empty());
+                    return Refusal { found, ..refusal.allowed(known) }.err();
+                };
+                let changed = written.changed(&placed.links[index].1, file.duration_ns)?;
+                placed.links[index].1 = changed;
+                continue;
+            };
+            let name = written.name.clone().unwrap_or_else(|| format!("{}-{}", ends.0, ends.1));
+            if placed.indices.contains_key(&name) {
+                let message = format!("{name} is the name of another link");
+                return Refusal::new(&written.at, message).code(Code::NameTaken).err();
+            }
+            placed.put(name, written.link(ends, file.duration_ns)?);
+        }
+        let mut made = Made::default();
+        for (name, link) in &placed.links {
+            self.add_link(name, link, &mut made)?;
+        }
+        Ok(())
+    }
+
+    fn add_link(&mut self, name: &str, link: &Link, made: &mut Made) -> Result<()> {
+        self.origins.entry("links", self.links.len(), link.at.clone());
+        let mut pipe = |side: usize| -> Result<_> {
+            let pipe: &Pipe = &link.pipes[side];
+            let key = (std::ptr::from_ref(pipe) as usize, side);
+            let (mut json, pending) = match made.get(&key) {
+                Some((at, json, pending)) if *at == link.at => (json.clone(), pending.clone()),
+                _ => {
+                    let found = pipe.scenario(self.files, &below(&link.at, WAYS[side]))?;
+                    made.insert(key, (link.at.clone(), found.0.clone(), found.1.clone()));
+                    found
+                }
+            };
+            if link.extra_ns[side] > 0 {
+                let delay_ns = json["delay_ns"].as_u64().unwrap_or(0);
+                json["delay_ns"] = delay_ns.saturating_add(link.extra_ns[side]).into();
+            }
+            Ok((json, pending))
+        };
+        let ((forward, first), (backward, second)) = (pipe(0)?, pipe(1)?);
+        self.links.push(json!({
+            "name": name,
+            "a": link.ends.0,
+            "b": link.ends.1,
+            "forward": forward,
+            "backward": backward,
+        }));
+        self.pending.push([first, second]);
+        Ok(())
+    }
+
+    /// Adds routes. A route of the file replaces the template's to the same destination.
+    pub(super) fn add_routes(&mut self) -> Result<()> {
+        let file = self.file;
+        if file.topology.routes.is_empty() && file.routes.is_empty() {
+            return Ok(());
+        }
+        let links: BTreeMap<String, ()> =
+            self.links.iter().map(|link| (text(link, "name").to_owned(), ())).collect();
+        let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for route in file.topology.routes.iter().chain(&file.routes) {
+            for node in &route.at {
+                let resolve = |via: &String| match links.contains_key(via) {
+                    true => Ok(via.clone()),
+                    false => self.resolve(node, via, route),
+                };
+                let via = route.via.iter().map(resolve).collect::<Result<Vec<_>>>()?;
+                for to in &route.to {
+                    let made = json!({"at": node, "to": to, "via": via});
+                    let index = *seen.entry((node, to)).or_insert(self.routes.len());
+                    self.origins.entry("routes", index, route.from.clone());
+                    if index < self.routes.len() {
+                        self.routes[index] = made;
+                    } else {
+                        self.routes.push(made);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Name of the only link to a neighbour `via`.
+    fn resolve(&self, node: &str, via: &str, route: &Route) -> Result<String> {
+        let joins = |link: &Value, name: &str| link["a"] == name || link["b"] == name;
+        let here: Vec<&Value> = self.links.iter().filter(|link| joins(link, node)).collect();
+        let name = |link: &&Value| text(link, "name").to_owned();
+        let found: Vec<String> = here.iter().filter(|link| joins(link, via)).map(name).collect();
+        let refuse = |at: &Loc, message: String, known: Vec<String>| {
+            Refusal::new(at, message).found(via).allowed(known).code(Code::NoPath).err()
+        };
+        match &found[..] {
+            [link] => Ok(link.clone()),
+            [] => {
+                let message = format!("no link or neighbour of {node}");
+                refuse(&below(&route.from, "via"), message, here.iter().map(name).collect())
+            }
+            _ => {
+                let message = format!("several links join {node} and {via}; name one");
+                refuse(&route.from, message, found)
+            }
+        }
+    }
+}
+
+/// Pipes of the scenario that were made, by those of the file and their direction.
+type Made = BTreeMap<(usize, usize), (Loc, Value, crate::limit::Pending)>;

@@ -1,0 +1,199 @@
+//! Connections: congestion control, applications, and the TCP options of both hosts.
+
+use crate::code::Code;
+use crate::kind::{known, long};
+use crate::options::{plain, Options, Written};
+use crate::quantity::{positive_size, positive_time, rate, time};
+use crate::read::{below, Fields, Node, Refusal, Result};
+use crate::words::shown;
+use dumbbell_model::catalogue::congestion_control::{Entry, ENTRIES};
+use serde_json::{json, Map, Value};
+
+/// Fields of every connection.
+pub(crate) const STREAM: [&str; 7] =
+    ["congestion_control", "fq", "bytes", "source", "sink", "sender", "receiver"];
+
+/// A connection as written.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    algorithm: &'static Entry,
+    fq: Option<bool>,
+    /// Writes of the sending application, in the form of the scenario.
+    pub(crate) source: Value,
+    /// Reads of the receiving application, in the form of the scenario.
+    pub(crate) sink: Value,
+    /// Options of the sender and of the receiver.
+    sides: [Option<Written>; 2],
+}
+
+/// Sink that reads at once.
+fn eager() -> Value {
+    json!({"lowat_bytes": 1, "rate_bps": null})
+}
+
+impl Stream {
+    /// A bulk transfer.
+    pub(crate) fn bulk(algorithm: &'static Entry, fq: Option<bool>) -> Self {
+        let source = json!({"bulk": {"bytes": null, "refill_ns": 0}});
+        Self { algorithm, fq, source, sink: eager(), sides: [None, None] }
+    }
+
+    /// Reads the fields that every connection has. `choose`: reads the congestion control.
+    pub(crate) fn read(
+        fields: &Fields<'_>,
+        choose: impl FnOnce(&Node<'_>) -> Result<&'static Entry>,
+    ) -> Result<Self> {
+        let algorithm = choose(&fields.need("congestion_control")?)?;
+        let bytes = fields.read("bytes", positive_size)?;
+        let source = match fields.read("source", source)? {
+            Some(_) if bytes.is_some() => {
+                let message = "bytes and source exclude each other";
+                return Refusal::new(&below(&fields.at, "bytes"), message).code(Code::OneOf).err();
+            }
+            Some(source) => source,
+            None => json!({"bulk": {"bytes": bytes, "refill_ns": 0}}),
+        };
+        let sink = fields.read("sink", |node| {
+            let fields = node.any_fields()?;
+            let lowat = fields.read("lowat", positive_size)?.unwrap_or(1);
+            Ok(json!({"lowat_bytes": lowat, "rate_bps": fields.read("rate", rate)?}))
+        })?;
+        let side = |name| fields.read(name, |node| Written::read(node, false));
+        Ok(Self {
+            algorithm,
+            fq: fields.read("fq", Node::flag)?,
+            source,
+            sink: sink.unwrap_or_else(eager),
+            sides: [side("sender")?, side("receiver")?],
+        })
+    }
+
+    /// Reads a TCP connection.
+    pub(crate) fn tcp(node: &Node<'_>) -> Result<Self> {
+        let mut held = Map::new();
+        let fields = long(node, "congestion_control", &mut held)?;
+        for (name, node) in fields.all() {
+            if ["scheduler", "path_manager", "subflows"].contains(&name) {
+                let message =
+                    format!("{name} is for the subflows of mptcp; a tcp flow has one path");
+                return Refusal::new(&node.at, message).found(shown(node.value)).err();
+            }
+        }
+        known(&fields, &STREAM)?;
+        Self::read(&fields, algorithm)
+    }
+
+    /// Reads the connection of arriving flows, whose sizes are drawn.
+    pub(crate) fn arriving(node: &Node<'_>) -> Result<Self> {
+        let mut held = Map::new();
+        let fields = long(node, "congestion_control", &mut held)?;
+        known(&fields, &["congestion_control", "fq", "sender", "receiver"])?;
+        Self::read(&fields, algorithm)
+    }
+
+    /// Returns true if one side has options of its own.
+    pub(crate) fn has_options(&self) -> bool {
+        self.sides.iter().any(Option::is_some)
+    }
+
+    /// TCP settings in the form of the scenario.
+    ///
+    /// # Arguments
+    /// - `source`: what the sender writes.
+    /// - `hosts`: options of both hosts; `None`: the host is unknown.
+    pub(crate) fn transport(&self, source: Value, hosts: [Option<&Options>; 2]) -> Value {
+        let [sender, receiver] = [0, 1].map(|side| {
+            let own = self.sides[side].as_ref()?;
+            Some(hosts[side].map_or_else(|| own.over(&plain()), |host| own.over(host)))
+        });
+        json!({
+            "congestion_control": self.algorithm.name,
+            "fq": self.fq.unwrap_or(self.algorithm.paced_by_fq),
+            "source": source,
+            "sink": self.sink,
+            "sender": sender,
+            "receiver": receiver,
+        })
+    }
+}
+
+/// Congestion control of a connection with one path.
+pub(crate) fn algorithm(node: &Node<'_>) -> Result<&'static Entry> {
+    let entries = ENTRIES;
+    match entries.iter().find(|entry| Some(entry.name) == node.text()) {
+        Some(entry) if entry.coupled => {
+            let message = format!(
+                "{} couples the subflows of a multipath connection (mptcp:); tcp has one path",
+                entry.name
+            );
+            let single = entries.iter().filter(|entry| !entry.coupled).map(|entry| entry.name);
+            Refusal::new(&node.at, message).found(entry.name).allowed(single).err()
+        }
+        Some(entry) => Ok(entry),
+        None => {
+            let single = entries.iter().filter(|entry| !entry.coupled);
+            let names: Vec<_> = single.map(|entry| entry.name).collect();
+            let found = shown(node.value);
+            node.fail(format!("unknown congestion control {found} (known: {})", names.join(", ")))
+        }
+    }
+}
+
+/// Congestion control of the subflows of a connection.
+pub(crate) fn of_subflow(node: &Node<'_>) -> Result<&'static Entry> {
+    let found = ENTRIES.iter().find(|entry| Some(entry.name) == node.text());
+    if let Some(entry) = found.filter(|entry| !entry.needs_ecn) {
+        return Ok(entry);
+    }
+    let of_paths = |coupled| {
+        let fits = move |entry: &&Entry| entry.coupled == coupled && !entry.needs_ecn;
+        ENTRIES.iter().filter(fits).map(|entry| entry.name)
+    };
+    let (name, message) = match found {
+        Some(entry) => {
+            let why = "needs ECN at both ends, which multipath connections do not negotiate";
+            (entry.name.to_owned(), format!("{} {why}", entry.name))
+        }
+        None => (shown(node.value), "unknown congestion control".to_owned()),
+    };
+    let refusal = Refusal::new(&node.at, message).found(name);
+    refusal.allowed(of_paths(false).chain(of_paths(true))).err()
+}
+
+fn source(node: &Node<'_>) -> Result<Value> {
+    let kinds = &["bulk", "periodic", "on_off"];
+    if node.text() == Some("bulk") {
+        return Ok(json!({"bulk": {"bytes": null, "refill_ns": 0}}));
+    }
+    let fields = node.any_fields()?;
+    let kind = fields.exactly_one(kinds)?;
+    let node = fields.need(kind)?;
+    Ok(match kind {
+        "bulk" => {
+            let fields = node.any_fields()?;
+            let refill = fields.read("refill", time)?.unwrap_or(0);
+            json!({"bulk": {"bytes": fields.read("bytes", positive_size)?, "refill_ns": refill}})
+        }
+        "periodic" => {
+            let fields = node.any_fields()?;
+            json!({"periodic": {
+                "chunk_bytes": positive_size(&fields.need("chunk")?)?,
+                "interval_ns": positive_time(&fields.need("interval")?)?,
+                "bytes": fields.read("bytes", positive_size)?,
+            }})
+        }
+        _ => {
+            let fields = node.any_fields()?;
+            let words = &["fixed", "exponential"];
+            let lengths = fields.read("lengths", |node| node.choice(words, "distribution"))?;
+            json!({"on_off": {
+                "chunk_bytes": positive_size(&fields.need("chunk")?)?,
+                "interval_ns": positive_time(&fields.need("interval")?)?,
+                "on_ns": positive_time(&fields.need("on")?)?,
+                "off_ns": time(&fields.need("off")?)?,
+                "exponential": lengths.as_deref() == Some("exponential"),
+                "bytes": fields.read("bytes", positive_size)?,
+            }})
+        }
+    })
+}
