@@ -71,6 +71,14 @@ def test_a_run_imports_no_metrics_and_no_kernel(tmp_path: Path) -> None:
     assert not modules & {"dumbbell.metrics", "dumbbell.engines.linux", "dumbbell.engines.netns"}
 
 
+def test_a_check_imports_no_tables(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text(BASE)
+    lines, modules = loaded(PROGRAM, ["validate", str(file)])
+    assert "1 cell × 1 repeat = 1 run" in lines[-2]
+    assert not modules & {"polars", "numpy", "pyarrow", "altair", "dumbbell.metrics"}
+
+
 def test_every_public_name_is_there() -> None:
     found = {name: getattr(dumbbell, name) for name in dumbbell.__all__}
     assert set(found) <= set(dir(dumbbell))

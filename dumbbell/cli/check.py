@@ -128,7 +128,6 @@ def _plan(file: Path) -> list[str]:
     """Checks all cells. Returns a line per factor, and the number of cells, repeats and runs."""
     from rich.text import Text
 
-    from dumbbell.execution.enough import refuse_endless
     from dumbbell.experiment.check import check_cells
     from dumbbell.experiment.load import open_file
 
@@ -144,7 +143,10 @@ def _plan(file: Path) -> list[str]:
             text = f"{file.name}: {checked} of {many(cells, 'cell')} checked"
             status.update(Text(text))
             pulse(text)
-    refuse_endless(experiment, flows)
+    if experiment.enough is not None:
+        from dumbbell.execution.enough import refuse_endless
+
+        refuse_endless(experiment, flows)
     lines = []
     if experiment.expect:
         from dumbbell.compare.expectations import refuse_impossible
