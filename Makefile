@@ -15,7 +15,7 @@ unexport CONDA_PREFIX
 # cargo fmt does not find modules that a macro over the catalogue declares.
 RUST_FILES = $(shell find crates fuzz -name '*.rs' -not -path '*/target/*')
 
-.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check docs test test-all rust lint format bench bench-all bench-capture bench-controls bench-queues page-load lock pages clean
+.PHONY: help build wheel wheel-aarch64 sdist release-check kernel demo check docs test test-all rust lint format bench bench-all bench-capture bench-controls bench-queues page-load lock pages size clean
 
 help:
 	@echo "make build   set up .venv and build everything into it"
@@ -27,6 +27,7 @@ help:
 	@echo "make docs    the documentation as a site, site/docs/index.html"
 	@echo "make lint    the checks alone"
 	@echo "make format  rewrite sources in the agreed format"
+	@echo "make size    lines of the sources by room and kind"
 	@echo "make wheel   dist/*.whl for x86-64 and glibc 2.17 or newer; make wheel-aarch64"
 	@echo "make sdist   dist/*.tar.gz, which builds a wheel where cargo is"
 	@echo "make release-check   what can be checked before a release (docs/release.md)"
@@ -146,6 +147,9 @@ bench-controls: build
 page-load: build
 	$(BIN)/python studies/web/page/load.py -o page-load
 	$(BIN)/dumbbell capture page-load/page.pcap
+
+size:
+	@$(PYTHON) scripts/size.py
 
 # Renews the lock file with the newest versions that pyproject.toml allows.
 lock:
