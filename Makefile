@@ -21,7 +21,7 @@ help:
 	@echo "make build   set up .venv and build everything into it"
 	@echo "make kernel  build the kernel of the engine linux (some minutes; kept in the cache)"
 	@echo "make demo    run the first parts of the study 'multipath', print its tables"
-	@echo "make check   formatting, types, unit tests: a minute and a half, without a kernel or a browser"
+	@echo "make check   formatting, types, unit tests: about three minutes, without a kernel or a browser"
 	@echo "make test    every test and every check, with few seeds where chance decides"
 	@echo "make test-all   the same with all seeds, cells and kills (docs/reliability.md)"
 	@echo "make docs    the documentation as a site, site/docs/index.html"
