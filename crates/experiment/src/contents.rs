@@ -1,4 +1,4 @@
-//! What a file says beside its scenario: name, repeats, seed, expectations, search.
+//! Contents of a file beside its scenario: name, repeats, seed, expectations, search.
 
 use crate::fields::{Context, WORST};
 use crate::quantity::share;

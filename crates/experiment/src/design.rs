@@ -1,4 +1,4 @@
-//! What a file varies: its tree with overrides in place, its factors, the trees of its cells.
+//! Design of an experiment: the tree with overrides in place, its factors, the trees of its cells.
 
 use crate::assign::{assign, parts, Fault, Part};
 use crate::code::Code;

@@ -1,7 +1,6 @@
 //! A whole experiment file without factors, as written.
 
 use crate::arrivals::{arrivals, Arrivals};
-use crate::code::Code;
 use crate::flow::{flows, Flow};
 use crate::link::{links, Written as WrittenLink};
 use crate::node::{routers, routes, Route, Router};
@@ -9,7 +8,7 @@ use crate::options::{hosts, Written as WrittenHost};
 use crate::pages::{pages, Page};
 use crate::programs::{programs, Program};
 use crate::quantity::{positive_time, time};
-use crate::read::{below, Fields, Node, Refusal, Result};
+use crate::read::{Fields, Node, Result};
 use crate::sampling::Sampling;
 use crate::template::{self, Topology};
 use crate::workload;
@@ -66,21 +65,7 @@ impl Document {
             discovery: discovery(&fields)?,
             seed: seed as u64,
         };
-        if read.is_idle() {
-            let kinds = ["flows", "arrivals", "pages", "programs", "workload"];
-            let refusal = Refusal::new(&below(&fields.at, "flows"), "there is no traffic");
-            return refusal.allowed(kinds).code(Code::NoTraffic).err();
-        }
         Ok(read)
-    }
-
-    /// Returns true if there is no traffic.
-    fn is_idle(&self) -> bool {
-        self.workload.is_empty()
-            && self.flows.is_empty()
-            && self.arrivals.is_empty()
-            && self.pages.is_empty()
-            && self.programs.is_empty()
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Expanded {
     pub rtts_ns: Vec<(String, u64)>,
     /// Seed of the first repeat.
     pub seed: u64,
-    /// Where each part of the scenario stands in the file.
+    /// Place in the file of each part of the scenario.
     pub origins: Origins,
 }
 

@@ -1,7 +1,7 @@
 //! Losses, slots, and changes of a pipe over time.
 
 use crate::quantity::{positive_time, rate, share, size, time};
-use crate::read::{below, Node, Refusal, Result};
+use crate::read::{Node, Result};
 use serde_json::{json, Map, Value};
 
 /// Loss in the form of the scenario.
@@ -108,16 +108,6 @@ pub(crate) fn slots(node: &Node<'_>) -> Result<Value> {
     let packets = fields.read("packets", |node| node.whole(0, MOST))?.unwrap_or(0);
     let bytes = fields.read("bytes", size)?.unwrap_or(0);
     let (pause, every) = (span("pause")?, span("pause_every")?);
-    let refuse = |name, message: &str| Refusal::new(&below(&node.at, name), message).err();
-    if min > max {
-        return refuse("min", "longer than max");
-    }
-    if i128::from(bytes) > MOST {
-        return refuse("bytes", &format!("at most {MOST} bytes"));
-    }
-    if pause > 0 && pause >= every {
-        return refuse("pause", "pause_every is needed, and longer than pause");
-    }
     let mut made = Map::new();
     for (name, value) in [
         ("min_ns", min),

@@ -1,9 +1,7 @@
 //! Pages that a client loads: objects, their dependencies, and the connections.
 
-use crate::code::Code;
-use crate::near::nearest_name;
 use crate::quantity::{positive_size, time};
-use crate::read::{below, Fields, Loc, Node, Refusal, Result};
+use crate::read::{below, Fields, Loc, Node, Result};
 use crate::stream::{algorithm, Stream};
 use crate::typical;
 use serde_json::{json, Value};
@@ -25,7 +23,6 @@ const CONNECTIONS: u64 = 6;
 struct Object {
     /// Names of all objects that this one stands for.
     names: Vec<String>,
-    numbered: bool,
     bytes: u64,
     request_bytes: Option<u64>,
     server: Option<String>,
@@ -69,7 +66,6 @@ impl Object {
         };
         Ok(Self {
             names,
-            numbered: count.is_some(),
             bytes: positive_size(&fields.need("size")?)?,
             request_bytes: fields.read("request", positive_size)?,
             server: fields.read("server", Node::name)?,
@@ -119,39 +115,7 @@ impl Page {
             objects: objects?,
             at: node.at.clone(),
         };
-        read.check()?;
         Ok(read)
-    }
-
-    fn check(&self) -> Result<()> {
-        let refuse = |field: &str, message: String| {
-            Refusal::new(&below(&self.at, field), message).code(Code::Page)
-        };
-        if self.protocol == "http/2" && self.connections.is_some() {
-            let message = "HTTP/2 uses one connection to a server".to_owned();
-            return refuse("connections", message).err();
-        }
-        let mut known: std::collections::BTreeSet<&str> = std::collections::BTreeSet::new();
-        for (i, object) in self.objects.iter().enumerate() {
-            if let Some(name) = object.after.iter().find(|name| !known.contains(name.as_str())) {
-                let near = nearest_name(name, known.iter().copied()).map(str::to_owned);
-                let message = "an object waits for those above it; there is none of this name";
-                let refusal = refuse("objects", message.to_owned()).found(name.as_str());
-                return refusal.nearest(near).err();
-            }
-            for name in &object.names {
-                if !known.insert(name) {
-                    let hint =
-                        if object.numbered { "; with count, write {i} in the name" } else { "" };
-                    return refuse("objects", format!("two objects are named {name}{hint}")).err();
-                }
-            }
-            if known.len() > MAX_OBJECTS {
-                let message = format!("more than {MAX_OBJECTS} objects, at {i}");
-                return refuse("objects", message).err();
-            }
-        }
-        Ok(())
     }
 
     fn server_of<'a>(&'a self, object: &'a Object) -> &'a str {

@@ -8,7 +8,7 @@ use crate::limit::{limits, packet_limit, Limit, Pending};
 use crate::quantity::{positive_size, positive_time, rate, share, signed_size, time};
 use crate::queue::{queue, Queue};
 use crate::rates::Rates;
-use crate::read::{below, Fields, Node, Refusal, Result, Step};
+use crate::read::{Fields, Node, Refusal, Result, Step};
 use crate::rewrite::rewrites;
 use crate::shaper::{shaper, Shaper};
 use serde_json::{json, Value};
@@ -23,16 +23,6 @@ pub(crate) struct Netem {
 
 /// Fields that set the rate of a pipe.
 const RATES: [&str; 3] = ["rate", "rates", "shaper"];
-/// Fields that exclude each other.
-const RIVALS: [(&str, &str); 7] = [
-    ("rate", "shaper"),
-    ("rate", "rates"),
-    ("rates", "shaper"),
-    ("buffer", "netem"),
-    ("buffer", "queue"),
-    ("netem", "queue"),
-    ("overhead", "framing"),
-];
 
 macro_rules! pipe {
     ($($field:ident: $kind:ty,)+) => {
@@ -89,7 +79,7 @@ macro_rules! rivals {
 impl Pipe {
     /// Reads the fields of a pipe from a mapping that was checked.
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
-        let read = Self {
+        Ok(Self {
             rate: fields.read("rate", rate)?,
             rates: fields.read("rates", Rates::read)?,
             shaper: fields.read("shaper", shaper)?,
@@ -124,33 +114,12 @@ impl Pipe {
             framing: fields.read("framing", framing)?,
             changes: fields
                 .read("changes", |node| node.items()?.iter().map(Change::read).collect())?,
-        };
-        read.check(fields)?;
-        Ok(read)
+        })
     }
 
     /// Reads a mapping that holds only the fields of a pipe.
     pub(crate) fn alone(node: &Node<'_>) -> Result<Self> {
         Self::read(&node.any_fields()?)
-    }
-
-    fn check(&self, fields: &Fields<'_>) -> Result<()> {
-        let refuse = |name, message: String| {
-            Refusal::new(&below(&fields.at, name), message).code(Code::OneOf).err()
-        };
-        if let Some(queue) = self.queue.as_ref().filter(|queue| queue.own_rate.is_some()) {
-            for other in RATES {
-                if fields.get(other).is_some() {
-                    return refuse(other, format!("{} has a rate of its own", queue.shaping()));
-                }
-            }
-        }
-        for (one, other) in RIVALS {
-            if fields.get(one).is_some() && fields.get(other).is_some() {
-                return refuse(other, format!("{one} and {other} exclude each other"));
-            }
-        }
-        Ok(())
     }
 
     /// Names of the fields among [`RATES`] that are written.

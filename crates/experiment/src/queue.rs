@@ -98,15 +98,6 @@ fn derive(name: &str, values: &mut BTreeMap<&str, Value>) {
 
 /// A discipline with parameters in the catalogue.
 fn listed(entry: &'static Entry, fields: &Fields<'_>) -> Result<Queue> {
-    for (name, node) in fields.all() {
-        if ["queue", "classes", "bands", "child"].contains(&name) {
-            return node.fail("this discipline has no classes, so it takes no queue of its own");
-        }
-        if !entry.parameters.iter().any(|one| one.name == name) {
-            let known: Vec<_> = entry.parameters.iter().map(|one| one.name).collect();
-            return node.fail(format!("unknown field {name} (known: {})", known.join(", ")));
-        }
-    }
     let mut values = BTreeMap::new();
     for one in entry.parameters {
         let written = fields.read(one.name, |node| parameter(node, one))?;
@@ -213,10 +204,6 @@ fn htb(node: &Node<'_>) -> Result<Queue> {
     let own = rate(&fields.need("rate")?)?;
     let burst = fields.read("burst", positive_size)?.unwrap_or(HTB_BURST_BYTES);
     let classes = match (fields.get("queue"), fields.get("classes")) {
-        (Some(node), Some(_)) => {
-            let refusal = Refusal::new(&node.at, "queue and classes exclude each other");
-            return refusal.code(Code::OneOf).err();
-        }
         (_, Some(written)) => classes(&written, |fields, common| {
             let bytes = |name, default| Ok(fields.read(name, positive_size)?.unwrap_or(default));
             let priority = fields.read("prio", |node| node.whole(0, 7))?.unwrap_or(0);

@@ -1,11 +1,7 @@
 //! Rewriting of the headers that ECN uses.
 
-use crate::code::Code;
-use crate::read::{below, Node, Refusal, Result};
+use crate::read::{Node, Result};
 use serde_json::{json, Value};
-
-/// Fields that change a header.
-const ACTIONS: [&str; 4] = ["ecn", "clear_flags", "set_flags", "strip_option"];
 
 /// Rewrites in the form of the scenario.
 pub(crate) fn rewrites(node: &Node<'_>) -> Result<Value> {
@@ -17,14 +13,6 @@ fn rewrite(node: &Node<'_>) -> Result<Value> {
     const ECN: &[&str] = &["not_ect", "ect1", "ect0", "ce"];
     const FLAGS: &[&str] = &["ece", "cwr", "ae"];
     let fields = node.any_fields()?;
-    if ACTIONS.iter().all(|name| fields.get(name).is_none()) {
-        let refusal = Refusal::new(&node.at, "changes nothing").allowed(ACTIONS.to_vec());
-        return refusal.code(Code::MissingField).err();
-    }
-    if fields.get("nth").is_some() && fields.get("flow").is_none() {
-        let message = "numbers count the packets of a flow: flow is needed";
-        return Refusal::new(&below(&node.at, "nth"), message).code(Code::MissingField).err();
-    }
     let chosen = |node: &Node<'_>, among: &[&str]| match node.text() {
         Some(name) if among.contains(&name) => Ok(Value::from(name)),
         _ => node.fail("unknown name"),
@@ -40,14 +28,6 @@ fn rewrite(node: &Node<'_>) -> Result<Value> {
         node.one_or_more()?.iter().map(read).collect::<Result<Vec<_>>>()
     };
     let (cleared, set) = (flags("clear_flags")?, flags("set_flags")?);
-    let mut both: Vec<_> =
-        cleared.iter().filter(|flag| set.contains(flag)).filter_map(Value::as_str).collect();
-    if !both.is_empty() {
-        both.sort_unstable();
-        both.dedup();
-        let refusal = Refusal::new(&below(&node.at, "set_flags"), "a flag that is cleared, too");
-        return refusal.found(both.join(", ")).code(Code::OneOf).err();
-    }
     let made = json!({
         "flow": fields.read("flow", Node::name)?,
         "nth": fields.read("nth", numbers)?.unwrap_or_default(),

@@ -16,7 +16,7 @@ const STEPS: [u64; 8] = [1, 2, 3, 4, 5, 6, 8, 10];
 const DEFAULT_NS: u64 = 20_000_000;
 const TABLES: [&str; 4] = ["samples", "queues", "drops", "probes"];
 
-/// What a run records over time.
+/// Tables that a run records over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampling {
     interval_ns: u64,

@@ -1,10 +1,9 @@
 //! Connections: congestion control, applications, and the TCP options of both hosts.
 
-use crate::code::Code;
 use crate::kind::{known, long};
 use crate::options::{plain, Options, Written};
 use crate::quantity::{positive_size, positive_time, rate, time};
-use crate::read::{below, Fields, Node, Refusal, Result};
+use crate::read::{Fields, Node, Refusal, Result};
 use crate::words::shown;
 use dumbbell_model::catalogue::congestion_control::{Entry, ENTRIES};
 use serde_json::{json, Map, Value};
@@ -46,10 +45,6 @@ impl Stream {
         let algorithm = choose(&fields.need("congestion_control")?)?;
         let bytes = fields.read("bytes", positive_size)?;
         let source = match fields.read("source", source)? {
-            Some(_) if bytes.is_some() => {
-                let message = "bytes and source exclude each other";
-                return Refusal::new(&below(&fields.at, "bytes"), message).code(Code::OneOf).err();
-            }
             Some(source) => source,
             None => json!({"bulk": {"bytes": bytes, "refill_ns": 0}}),
         };

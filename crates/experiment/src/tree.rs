@@ -16,7 +16,7 @@ pub struct Tree {
     pub line: u32,
 }
 
-/// What a tree holds.
+/// Content of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Text, number, true, false or nothing.

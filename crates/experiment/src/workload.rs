@@ -6,7 +6,7 @@
 use crate::flow::{entry, Flow, Jitter, Traffic};
 use crate::kind::{listed, voice};
 use crate::quantity::{positive_time, time};
-use crate::read::{below, Fields, Loc, Node, Refusal, Result, Step};
+use crate::read::{Fields, Loc, Node, Result, Step};
 use crate::stream::{algorithm, Stream};
 use serde_json::{json, Value};
 
@@ -116,8 +116,8 @@ pub(crate) fn flows(node: &Node<'_>) -> Result<Vec<Flow>> {
     crate::kind::known(&fields, &[&common[..], own].concat())?;
     let load = Load::read(&fields)?;
     match kind {
-        "rrul" => rrul(&load, &fields, &CLASSES, node),
-        "rrul_be" => rrul(&load, &fields, &[BE], node),
+        "rrul" => rrul(&load, &fields, &CLASSES),
+        "rrul_be" => rrul(&load, &fields, &[BE]),
         "rtt_fair" => rtt_fair(&load, &fields),
         _ => {
             let server = fields.need("server")?.name()?;
@@ -134,13 +134,9 @@ pub(crate) fn flows(node: &Node<'_>) -> Result<Vec<Flow>> {
 }
 
 /// RRUL: simultaneous flows up and down, RTT probes by ICMP and UDP, optionally speech.
-fn rrul(load: &Load, fields: &Fields<'_>, classes: &[u64], whole: &Node<'_>) -> Result<Vec<Flow>> {
+fn rrul(load: &Load, fields: &Fields<'_>, classes: &[u64]) -> Result<Vec<Flow>> {
     let count = |name| Ok(fields.read(name, |node| node.whole(0, MOST_STREAMS))?.unwrap_or(4));
     let (up, down) = (count("up")?, count("down")?);
-    if up + down == 0 {
-        let message = "up and down are both 0: there is no load";
-        return Refusal::new(&below(&whole.at, "rrul"), message).err();
-    }
     let server = fields.need("server")?.name()?;
     let (there, back) = ([load.client.as_str(), &server], [server.as_str(), &load.client]);
     let mut flows = load.several("up", there, up, classes);

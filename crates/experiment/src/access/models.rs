@@ -52,7 +52,7 @@ pub(crate) struct Model {
     pub(crate) buffer_ns: u64,
     /// Quantity and where its number comes from.
     sources: &'static [(&'static str, &'static str)],
-    /// What the model leaves out.
+    /// Parts that the model leaves out.
     limits: &'static str,
 }
 

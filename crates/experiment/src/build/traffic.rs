@@ -83,7 +83,7 @@ impl Builder<'_> {
         }
         let (from, to) = (flow.filled(&flow.from, k), flow.filled(&flow.to, k));
         if let Some(jitter) = flow.jitter {
-            // Of a multipath connection only the first subflow has jitter: the others start relative
+            // Only the first subflow of a multipath connection has jitter: the others start relative
             // to it.
             self.jitters.push((index, jitter));
         }

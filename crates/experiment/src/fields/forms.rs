@@ -5,7 +5,7 @@ use crate::read::{Node, Result};
 use dumbbell_model::catalogue::discipline;
 use serde_json::{json, Value};
 
-/// What a short form stands for.
+/// Meaning of a short form.
 pub(crate) enum Expansion {
     /// No short form: the mapping itself.
     Same,

@@ -40,7 +40,7 @@ pub struct Metric {
     pub is_share: bool,
 }
 
-/// What a check knows beside the file.
+/// Knowledge of a check beside the file.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// Metrics by the names that a file may give; `None`: not known here, and not checked.

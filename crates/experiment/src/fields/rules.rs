@@ -20,7 +20,7 @@ fn whole(fields: &Fields<'_>, name: &str, default: u64) -> u64 {
 }
 
 /// Fields of a pipe that exclude each other.
-pub(crate) const RIVALS: &[(&str, &str)] = &[
+const RIVALS: &[(&str, &str)] = &[
     ("rate", "shaper"),
     ("rate", "rates"),
     ("rates", "shaper"),

@@ -85,18 +85,12 @@ sections! {
         need("sigma", Kind::Positive, "Standard deviation of the logarithm of the size."),
     ]);
     mptcp = section("MptcpSpec", "A Multipath TCP connection (RFC 8684) and its applications. `fullmesh`: a subflow for each pair of interfaces of both hosts with a path between them. `ndiffports`: `subflows` subflows between the first pair of interfaces.", vec![
-        opt("fq", Kind::Flag, "The fq qdisc of the sending host paces. By default as the congestion control needs."),
-        opt("bytes", Kind::PositiveSize, "Bytes to send; then the connection closes."),
-        opt("source", Kind::Short(source, Form::SOURCE), "What the sending application writes: bulk, periodic or on_off."),
-        def("sink", Kind::Section(sink), json!({}), "How the receiving application reads."),
-        opt("sender", Kind::Section(tcp_options), "TCP options of this flow at its sender. They precede those of the host."),
-        opt("receiver", Kind::Section(tcp_options), "TCP options of this flow at its receiver. They precede those of the host."),
         need("congestion_control", Kind::SubflowAlgorithm, "Congestion control of every subflow, or a coupled one."),
         def("scheduler", choice(&["default", "lowest_rtt", "round_robin", "redundant", "blest", "ecf"], "scheduler"), json!("default"), "Scheduler of Multipath TCP, which chooses the subflow of new data."),
         def("path_manager", choice(&["fullmesh", "ndiffports"], "path manager"), json!("fullmesh"), "How subflows are opened: fullmesh or ndiffports."),
         opt("subflows", Kind::Subflows, "Number of subflows, or a list of them."),
         def("opportunistic", Kind::Flag, json!(false), "Opportunistic retransmission and penalties (Raiciu et al. 2012)."),
-    ]).rule(rules::one_amount).hint(|key| rules::option_hint(key, ""));
+    ]).over(stream()).hint(|key| rules::option_hint(key, ""));
     on_off = section("OnOffSpec", "Writes chunks at an interval in on periods, and nothing in off periods.", vec![
         need("chunk", Kind::PositiveSize, "Bytes of each write."),
         need("interval", Kind::PositiveTime, "Time between writes during an on period."),
@@ -142,15 +136,17 @@ sections! {
         opt("start", Kind::Time, "Time of its addition."),
         opt("stop", Kind::Time, "Time of its removal."),
     ]);
-    tcp = section("TcpSpec", "A TCP connection and its applications.", vec![
+    stream = section("StreamSpec", "Applications of a connection, and the TCP options of its hosts.", vec![
         opt("fq", Kind::Flag, "The fq qdisc of the sending host paces. By default as the congestion control needs."),
         opt("bytes", Kind::PositiveSize, "Bytes to send; then the connection closes."),
         opt("source", Kind::Short(source, Form::SOURCE), "What the sending application writes: bulk, periodic or on_off."),
         def("sink", Kind::Section(sink), json!({}), "How the receiving application reads."),
         opt("sender", Kind::Section(tcp_options), "TCP options of this flow at its sender. They precede those of the host."),
         opt("receiver", Kind::Section(tcp_options), "TCP options of this flow at its receiver. They precede those of the host."),
+    ]).rule(rules::one_amount);
+    tcp = section("TcpSpec", "A TCP connection and its applications.", vec![
         need("congestion_control", Kind::Algorithm, "Congestion control of the sender."),
-    ]).rule(rules::one_amount).hint(|key| rules::option_hint(key, "")).forbidden(rules::of_subflows);
+    ]).over(stream()).hint(|key| rules::option_hint(key, "")).forbidden(rules::of_subflows);
     voice = section("VoiceSpec", "Speech: an RTP datagram (RFC 3550) every 20 ms.", vec![
         def("codec", choice(&["g711"], "codec"), json!("g711"), "Codec of the call."),
     ]);

@@ -71,7 +71,7 @@ impl Steps {
     }
 }
 
-/// What is wrong with a file of rates.
+/// Fault of a file of rates.
 struct Fault {
     message: String,
     found: Option<String>,

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 /// Most ports of a fat tree's router: 8192 hosts, 24576 links.
 const MAX_PORTS: i128 = 32;
-const MAX_LINKS: i128 = 25_000;
 const MOST_OF_A_TIER: i128 = 10_000;
 
 impl Topology {
@@ -73,12 +72,6 @@ pub(super) fn leaf_spine(node: &Node<'_>) -> Result<Topology> {
     let fields = node.any_fields()?;
     let count = |name| fields.need(name)?.whole(1, MOST_OF_A_TIER);
     let (leaves, spines, hosts) = (count("leaves")?, count("spines")?, count("hosts_per_leaf")?);
-    let links = leaves * (hosts + spines);
-    if links > MAX_LINKS {
-        let message = format!("at most {MAX_LINKS} links: leaves × (hosts_per_leaf + spines)");
-        let refusal = Refusal::new(&node.at, message).found(links.to_string());
-        return refusal.code(Code::Template).err();
-    }
     let spray = sprayed(&fields, "per_flow")?;
     let common = Both::read(&fields)?.directions();
     let uplinks = fields.read("uplinks", Both::alone)?.unwrap_or_default();

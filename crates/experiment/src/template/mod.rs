@@ -3,12 +3,11 @@
 
 mod fabrics;
 
-use crate::code::Code;
 use crate::link::{shared, Both, Link, Pipes};
 use crate::node::{spray, Route, Router};
 use crate::pipe::Pipe;
 use crate::quantity::time;
-use crate::read::{below, fail, Fields, Loc, Node, Refusal, Result};
+use crate::read::{below, fail, Fields, Loc, Node, Result};
 use serde_json::{json, Value};
 use std::sync::Arc;
 
@@ -90,14 +89,7 @@ pub(crate) fn read(node: &Node<'_>) -> Result<Topology> {
 /// RTT of each pair: one for all, one per pair, or spread evenly.
 fn rtts(node: &Node<'_>, count: u64) -> Result<Vec<u64>> {
     match node.value {
-        Value::Array(_) => {
-            let each = node.items()?.iter().map(time).collect::<Result<Vec<_>>>()?;
-            if each.len() as u64 != count {
-                let refusal = Refusal::new(&node.at, format!("{count} round trips are needed"));
-                return refusal.found(each.len().to_string()).code(Code::Template).err();
-            }
-            Ok(each)
-        }
+        Value::Array(_) => node.items()?.iter().map(time).collect(),
         Value::Object(_) => {
             let fields = node.any_fields()?;
             let low = i128::from(time(&fields.need("from")?)?);
@@ -150,26 +142,13 @@ fn paths(fields: &Fields<'_>) -> Result<Vec<(Both, Option<u64>)>> {
 }
 
 /// Numbers of the paths in use; `None`: all.
-fn used(fields: &Fields<'_>, count: usize) -> Result<Option<Vec<i128>>> {
+fn used(fields: &Fields<'_>) -> Result<Option<Vec<i128>>> {
     let Some(node) = fields.get("use") else { return Ok(None) };
     if node.text() == Some("all") {
         return Ok(None);
     }
     let items = node.items()?;
     let used = items.iter().map(|node| node.whole(1, MOST_PATHS)).collect::<Result<Vec<_>>>()?;
-    let refuse = |message: &str, found: String| {
-        Refusal::new(&node.at, message).found(found).code(Code::Template)
-    };
-    if let Some(number) = used.iter().find(|number| **number > count as i128) {
-        let known = (1..=count).map(|i| i.to_string());
-        return refuse("no such path", number.to_string()).allowed(known).err();
-    }
-    let mut unique = used.clone();
-    unique.sort_unstable();
-    unique.dedup();
-    if used.is_empty() || unique.len() < used.len() {
-        return refuse("each path once, and at least one", node.value.to_string()).err();
-    }
     Ok(Some(used))
 }
 
@@ -179,7 +158,7 @@ fn parallel_paths(node: &Node<'_>) -> Result<Topology> {
     let sinks = fields.read("destinations", |node| node.whole(1, MOST_PAIRS))?.unwrap_or(sources);
     let rtt = time(&fields.need("rtt")?)?;
     let paths = paths(&fields)?;
-    let chosen = used(&fields, paths.len())?;
+    let chosen = used(&fields)?;
     let count = chosen.as_ref().map_or(paths.len(), Vec::len);
     let policy = sprayed(&fields, "round_robin")?;
     let sprays = if count > 1 { policy } else { Value::Null };
