@@ -175,6 +175,34 @@ def test_a_cluster_that_is_not_there_is_told_within_ten_seconds(
     assert time.monotonic() - begin < 10
 
 
+class Client:
+    """Client of Dask that has a status."""
+
+    def __init__(self, status: str = "running") -> None:
+        self.status = status
+
+
+def test_a_client_whose_first_message_was_not_alone_connects_again() -> None:
+    class Distributed:
+        refused = 3
+
+        def Client(self, place: str, **_: object) -> Client:
+            self.refused -= 1
+            if self.refused >= 0:
+                raise AssertionError
+            return Client()
+
+    assert cluster_module._client(Distributed(), "dask://h:1", "tcp://h:1").status == "running"
+
+
+@pytest.mark.parametrize("status", ["closed", "connecting"])
+def test_a_client_that_stays_lost_is_replaced(status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_module, "ANSWER_S", 0.3)
+    clients = iter([Client(status), Client()])
+    executor = cluster_module.DaskExecutor(lambda: next(clients))
+    assert executor._living().status == "running"
+
+
 # A cluster of processes.
 
 
@@ -271,7 +299,7 @@ def test_a_sweep_on_dask_ends_with_the_digest_of_an_undisturbed_one(
     watching = when_some_are_done(events, lose)
     words = ["run", str(file), "--store", str(store), "--cluster", cluster.address]
     words += ["--events", str(events)]
-    done = CliRunner().invoke(app, words)
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
     watching.join()
     assert done.exit_code == 0, done.output
     assert acted and acted[0] < 40, "it was lost in the middle"
