@@ -9,6 +9,7 @@ __all__ = [
     "Cancelled",
     "Cell",
     "DefectError",
+    "PluginError",
     "Experiment",
     "Monitor",
     "Network",
@@ -63,6 +64,9 @@ class RoutingError(Exception):
 
 class Cancelled(Exception):
     """The run was stopped by its monitor."""
+
+class PluginError(Exception):
+    """A plug-in failed during a run."""
 
 class DefectError(Exception):
     """The simulator lost track of a packet, or broke off: a defect of the program."""

@@ -10,12 +10,14 @@ pub mod careful_resume;
 pub mod coupled;
 pub mod hystart_plus_plus;
 pub mod minmax;
+pub mod plugin;
 pub mod search;
 pub mod start_up;
 
 use coupled::Subflow;
 use dumbbell_model::catalogue::congestion_control::Algorithm;
 use dumbbell_model::{for_congestion_controls, TcpOptions};
+use plugin::Plugins;
 
 /// `ssthresh` before the first loss (Linux TCP_INFINITE_SSTHRESH).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -322,10 +324,16 @@ macro_rules! files {
     ($($variant:ident $module:ident $entry:tt;)+) => {
         $(pub mod $module;)+
 
-        /// Creates an instance of the algorithm.
-        pub fn new(algorithm: Algorithm, options: &TcpOptions) -> Box<dyn CongestionControl> {
+        /// Creates an instance of the algorithm for a flow.
+        pub fn new(
+            algorithm: Algorithm,
+            options: &TcpOptions,
+            plugins: &dyn Plugins,
+            flow: &str,
+        ) -> Box<dyn CongestionControl> {
             match algorithm {
                 $(Algorithm::$variant => $module::new(options),)+
+                Algorithm::Plugin(plugin) => plugins.make(plugin, flow, options),
             }
         }
     };

@@ -29,6 +29,7 @@ create_exception!(
     "A scenario that cannot be run; `path` is the field, `message` what is wrong with it."
 );
 create_exception!(dumbbell._core, Cancelled, PyException, "The run was stopped by its monitor.");
+create_exception!(dumbbell._core, PluginError, PyException, "A plug-in failed during a run.");
 create_exception!(
     dumbbell._core,
     DefectError,
@@ -146,6 +147,7 @@ fn run_error(py: Python<'_>, error: &RunError) -> PyErr {
     match error {
         RunError::Scenario(inner) => scenario_error(py, inner),
         RunError::Conservation(what) => DefectError::new_err(what.clone()),
+        RunError::Plugin(failure) => PluginError::new_err(failure.to_string()),
         RunError::Cancelled => Cancelled::new_err("cancelled"),
     }
 }
@@ -415,6 +417,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("RoutingError", py.get_type::<network::RoutingError>())?;
     module.add("Cancelled", py.get_type::<Cancelled>())?;
+    module.add("PluginError", module.py().get_type::<PluginError>())?;
+    module.add("PluginError", py.get_type::<PluginError>())?;
     module.add("DefectError", py.get_type::<DefectError>())?;
     module.add_class::<Monitor>()?;
     module.add_class::<Output>()?;

@@ -165,7 +165,8 @@ impl World<'_> {
             self.end = self.now;
             return;
         }
-        let setup = Setup { scenario: self.scenario, nodes: &self.nodes, seed: self.seed };
+        let Self { scenario, nodes, plugins, seed, .. } = self;
+        let setup = Setup { scenario, nodes, plugins: *plugins, seed: *seed };
         let ends = Ends::open(setup, place, &flow);
         let endpoint = match self.arriving.free_endpoints.pop() {
             Some(free) => free,

@@ -24,7 +24,9 @@ mod setup;
 mod world;
 
 pub use budget::{budget, Budget};
+use dumbbell_cc::plugin::{Failure, NoPlugins, Plugins};
 use dumbbell_model::digest::digest;
+use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::tables::Table;
 use dumbbell_model::{Scenario, ScenarioError, Time};
 use thiserror::Error;
@@ -54,6 +56,9 @@ pub enum RunError {
     /// A packet was lost track of: a defect of the simulator.
     #[error("conservation violated: {0}")]
     Conservation(String),
+    /// A plug-in failed.
+    #[error("{0}")]
+    Plugin(Failure),
     /// The monitor asked to stop.
     #[error("cancelled")]
     Cancelled,
@@ -70,8 +75,22 @@ pub trait Monitor: Sync {
 /// # Errors
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, seed: u64, monitor: &dyn Monitor) -> Result<Output, RunError> {
+    run_with(scenario, seed, monitor, &NoPlugins)
+}
+
+/// Runs a scenario whose flows may use plug-ins.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run_with(
+    scenario: &Scenario,
+    seed: u64,
+    monitor: &dyn Monitor,
+    plugins: &dyn Plugins,
+) -> Result<Output, RunError> {
     scenario.validate()?;
     refuse_programs(scenario)?;
+    refuse_plugins(scenario, plugins)?;
     let drawn;
     let mut scenario = scenario;
     if !scenario.arrivals.is_empty() && arrive::needs_all(scenario) {
@@ -79,7 +98,7 @@ pub fn run(scenario: &Scenario, seed: u64, monitor: &dyn Monitor) -> Result<Outp
         drawn = Scenario { arrivals: Vec::new(), ..all };
         scenario = &drawn;
     }
-    let mut world = setup::world(scenario, seed)?;
+    let mut world = setup::world(scenario, seed, plugins)?;
     world.begin();
     world.run(monitor)?;
     world.check_conservation()?;
@@ -87,6 +106,23 @@ pub fn run(scenario: &Scenario, seed: u64, monitor: &dyn Monitor) -> Result<Outp
     let digest = digest(&tables);
     let capture = world.capture.as_ref().map(|capture| capture.file(scenario));
     Ok(Output { tables, digest, packets: world.packets, events: world.processed, capture })
+}
+
+/// Refuses plug-ins that cannot be used.
+fn refuse_plugins(scenario: &Scenario, plugins: &dyn Plugins) -> Result<(), ScenarioError> {
+    let flows = scenario.flows.iter().enumerate().filter_map(|(number, flow)| {
+        Some((format!("flows[{number}].traffic.tcp"), flow.traffic.tcp()?))
+    });
+    let arrivals = scenario.arrivals.iter().enumerate();
+    let arrivals = arrivals.map(|(number, one)| (format!("arrivals[{number}].tcp"), &*one.tcp));
+    for (at, tcp) in flows.chain(arrivals) {
+        let Algorithm::Plugin(plugin) = tcp.congestion_control else { continue };
+        if let Some(why) = plugins.refusal(plugin) {
+            let message = format!("plug-in {}: {why}", plugin.known().facts.name);
+            return Err(ScenarioError { path: format!("{at}.congestion_control"), message });
+        }
+    }
+    Ok(())
 }
 
 /// Programs of a user, and the traffic of the simulator nearest to them.

@@ -120,7 +120,10 @@ mod tests {
     #[test]
     fn memory_follows_the_flows_at_one_time() {
         let scenario = scenario();
-        let Ok(mut world) = crate::setup::world(&scenario, 1) else { panic!("no world") };
+        let Ok(mut world) = crate::setup::world(&scenario, 1, &dumbbell_cc::plugin::NoPlugins)
+        else {
+            panic!("no world")
+        };
         world.begin();
         assert!(world.run(&Silent).is_ok() && world.check_conservation().is_ok());
         // A flow lasts some 10 ms; its last time-out (200 ms) keeps its place. Little's law: 20 places on

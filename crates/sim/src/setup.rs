@@ -2,7 +2,7 @@
 
 use crate::arena::Arena;
 use crate::arrive::Arriving;
-use crate::endpoint::{self, FLOW_TIMERS};
+use crate::endpoint::{self, Setup, FLOW_TIMERS};
 use crate::events::EventQueue;
 use crate::flow::FlowState;
 use crate::network::ip_fragment::Reassembly;
@@ -17,6 +17,7 @@ use crate::record::hops::Hops;
 use crate::record::Recorder;
 use crate::world::{World, PIPE_SOURCES};
 use dumbbell_capture::Taps;
+use dumbbell_cc::plugin::Plugins;
 use dumbbell_model::scenario::{self, Link, NodeKind, Scenario, Traffic};
 use dumbbell_model::tcp_options::DEFAULT_PROFILE;
 use dumbbell_model::{ReceiveBuffer, ScenarioError, TcpOptions, Time};
@@ -27,7 +28,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Builds the world.
-pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, ScenarioError> {
+pub(crate) fn world<'a>(
+    scenario: &'a Scenario,
+    seed: u64,
+    plugins: &'a dyn Plugins,
+) -> Result<World<'a>, ScenarioError> {
     let represented = scenario.with_representatives();
     let mut routes = Routes::new(&represented, seed)?;
     let nodes = Nodes::new(scenario);
@@ -54,7 +59,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
         pipe.observe(scenario.sampling.hops.is_some());
     }
     let arriving = Arriving::new(scenario, seed, &mut targets, &mut paths, &mut routes);
-    let (endpoints, places) = endpoint::build(scenario, &nodes, seed);
+    let (endpoints, places) = endpoint::build(Setup { scenario, nodes: &nodes, plugins, seed });
     let states = places.into_iter().zip(&scenario.flows);
     let states = states.enumerate();
     let mut flows: Vec<FlowState> = states
@@ -76,6 +81,7 @@ pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World<'_>, Scenari
     });
     Ok(World {
         scenario,
+        plugins,
         seed,
         now: Time::ZERO,
         end: Time::ZERO + scenario.duration,

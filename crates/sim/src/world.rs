@@ -20,6 +20,7 @@ use crate::record::Recorder;
 use crate::setup::Nodes;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
+use dumbbell_cc::plugin::Plugins;
 use dumbbell_model::{Scenario, ScenarioError, Time};
 use dumbbell_packet::{Tap, TapPackets};
 use std::collections::VecDeque;
@@ -38,6 +39,7 @@ const MONITOR_EVENTS: u64 = 1 << 14;
 pub(crate) struct World<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) nodes: Nodes<'a>,
+    pub(crate) plugins: &'a dyn Plugins,
     pub(crate) seed: u64,
     pub(crate) now: Time,
     pub(crate) end: Time,
@@ -102,8 +104,8 @@ impl World<'_> {
             debug_assert!(at >= self.now, "time went back to {at} from {} by {source}", self.now);
             self.now = at;
             self.processed += 1;
-            if self.processed % MONITOR_EVENTS == 0 && !monitor.progress(at) {
-                return Err(RunError::Cancelled);
+            if self.processed % MONITOR_EVENTS == 0 {
+                self.look_outside(monitor)?;
             }
             self.fetch_ahead();
             self.dispatch(source);
@@ -118,8 +120,23 @@ impl World<'_> {
         self.now = self.end;
         self.hand_on_all();
         self.finish_taps();
-        monitor.progress(self.end);
-        Ok(())
+        self.look_outside(monitor).or_else(|error| match error {
+            RunError::Cancelled => Ok(()), // It is over.
+            error => Err(error),
+        })
+    }
+
+    /// Tells the monitor the time. Ends the run if the monitor asks for it, or a plug-in failed.
+    #[cold]
+    fn look_outside(&self, monitor: &dyn Monitor) -> Result<(), RunError> {
+        if let Some(failure) = self.plugins.failure() {
+            return Err(RunError::Plugin(failure));
+        }
+        if monitor.progress(self.now) {
+            Ok(())
+        } else {
+            Err(RunError::Cancelled)
+        }
     }
 
     pub(crate) fn sample_source(&self) -> Source {

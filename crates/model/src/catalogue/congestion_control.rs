@@ -1,8 +1,10 @@
 //! Congestion controls. To add one, write an entry here and a file of its module's name in `crates/cc`
 //! with a function `new`.
 
+use super::plugin::{Facts, Plugin};
 use super::InLinux;
 use serde::de::Error;
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -211,7 +213,7 @@ pub struct Entry {
 }
 
 /// Defaults of an entry.
-const PLAIN: Entry = Entry {
+pub(super) const PLAIN: Entry = Entry {
     name: "",
     title: "",
     linux: None,
@@ -235,32 +237,42 @@ const fn named(module: &'static str, entry: Entry) -> Entry {
 macro_rules! define {
     ($($variant:ident $module:ident { $($field:ident: $value:expr,)+ };)+) => {
         /// A congestion control.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Algorithm {
             $(
                 #[doc = concat!("`", stringify!($module), "`; see [`Entry`].")]
                 $variant,
             )+
+            /// An algorithm from outside of the program.
+            Plugin(Plugin),
         }
 
-        /// All congestion controls.
+        /// All congestion controls of the program.
         pub const ENTRIES: &[Entry] =
             &[$(named(stringify!($module), Entry { $($field: $value,)+ ..PLAIN }),)+];
 
         impl Algorithm {
-            /// All congestion controls, in the order of [`ENTRIES`].
+            /// All congestion controls of the program, in the order of [`ENTRIES`].
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Returns its entry.
+            pub fn entry(self) -> &'static Entry {
+                match self {
+                    $(Self::$variant => &ENTRIES[Built::$variant as usize],)+
+                    Self::Plugin(plugin) => &plugin.known().entry,
+                }
+            }
+        }
+
+        /// Positions in [`ENTRIES`].
+        enum Built {
+            $($variant,)+
         }
     };
 }
 for_congestion_controls!(define);
 
 impl Algorithm {
-    /// Returns its entry.
-    pub fn entry(self) -> &'static Entry {
-        &ENTRIES[self as usize]
-    }
-
     /// Name in Linux; its own name if no kernel has it.
     pub fn linux_name(self) -> &'static str {
         let entry = self.entry();
@@ -275,17 +287,34 @@ impl Algorithm {
 
 impl Serialize for Algorithm {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.entry().name)
+        match self {
+            Self::Plugin(plugin) => {
+                let mut map = to.serialize_map(Some(1))?;
+                map.serialize_entry("plugin", &plugin.known().facts)?;
+                map.end()
+            }
+            _ => to.serialize_str(self.entry().name),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Algorithm {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let name = Cow::<'de, str>::deserialize(from)?;
-        let found = ENTRIES.iter().position(|entry| entry.name == name);
-        found
-            .map(|index| Self::ALL[index])
-            .ok_or_else(|| D::Error::custom(format_args!("no congestion control is called {name}")))
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written<'a> {
+            Name(Cow<'a, str>),
+            Outside { plugin: Facts },
+        }
+        match Written::deserialize(from)? {
+            Written::Name(name) => {
+                let found = ENTRIES.iter().position(|entry| entry.name == name);
+                found.map(|index| Self::ALL[index]).ok_or_else(|| {
+                    D::Error::custom(format_args!("no congestion control is called {name}"))
+                })
+            }
+            Written::Outside { plugin } => Ok(Self::Plugin(Plugin::new(plugin))),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ pub mod discipline;
 pub mod impairment;
 pub mod known;
 pub mod parameter;
+pub mod plugin;
 pub mod tcp_options;
 pub mod traffic;
 

@@ -5,8 +5,10 @@ use super::page::Page;
 use super::tcp::handshake::SynOptions;
 use super::{Endpoint, Ends, Life};
 use crate::setup::{offered, options, Nodes};
+use dumbbell_cc::plugin::Plugins;
+use dumbbell_cc::CongestionControl;
 use dumbbell_model::rng::Rng;
-use dumbbell_model::scenario::{Flow, Scenario};
+use dumbbell_model::scenario::{Algorithm, Flow, Scenario, Tcp};
 use dumbbell_model::{Span, TcpOptions, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use std::sync::Arc;
 pub(crate) struct Setup<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) nodes: &'a Nodes<'a>,
+    pub(crate) plugins: &'a dyn Plugins,
     pub(crate) seed: u64,
 }
 
@@ -23,6 +26,17 @@ impl Setup<'_> {
     /// TCP options of a flow's source and destination.
     pub(super) fn options(&self, flow: &Flow) -> [Arc<TcpOptions>; 2] {
         options(self.scenario, self.nodes, flow).map(|options| self.nodes.shared(options))
+    }
+
+    /// A sender's congestion control: which, and its instance.
+    pub(super) fn congestion_control(
+        &self,
+        flow: &Flow,
+        tcp: &Tcp,
+        options: &TcpOptions,
+    ) -> (Algorithm, Box<dyn CongestionControl>) {
+        let algorithm = tcp.congestion_control;
+        (algorithm, dumbbell_cc::new(algorithm, options, self.plugins, &flow.name))
     }
 
     /// Options that source and destination of a flow offer in a SYN.
@@ -78,8 +92,8 @@ pub(crate) struct Place {
 
 /// All endpoints, and the position of each flow. Endpoints of single flows come first, in the order
 /// of the flows, then pages, then Multipath TCP connections.
-pub(crate) fn build(scenario: &Scenario, nodes: &Nodes<'_>, seed: u64) -> (Vec<Ends>, Vec<Place>) {
-    let setup = Setup { scenario, nodes, seed };
+pub(crate) fn build(setup: Setup<'_>) -> (Vec<Ends>, Vec<Place>) {
+    let Setup { scenario, seed, .. } = setup;
     let place = |flow: &Flow| {
         let life = setup.life(flow);
         Place { start: life.start, stop: life.stop, ..Place::default() }

@@ -42,7 +42,8 @@ impl Connection {
         let rng = setup.rng(flow, "requests");
         let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
         let fq = setup.nodes.is_paced(&flow.to);
-        let mut sender = Sender::new(tcp.congestion_control, &client, writer, fq, rng);
+        let (algorithm, cc) = setup.congestion_control(flow, tcp, &client);
+        let mut sender = Sender::new(algorithm, cc, &client, writer, fq, rng);
         let below_tcp = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
         sender.host_queue.set_below_tcp(below_tcp);
         sender.offers = setup.offers(flow)[1];

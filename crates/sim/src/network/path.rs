@@ -244,7 +244,10 @@ mod tests {
         let mut scenario = sprayed(Span::from_s(1), &paths, policy, what);
         scenario.flows.push(tcp("f", 0, Algorithm::Cubic, segments(1)));
         let outward = |scenario: &Scenario| {
-            let Ok(world) = crate::setup::world(scenario, 1) else { panic!("no world") };
+            let Ok(world) = crate::setup::world(scenario, 1, &dumbbell_cc::plugin::NoPlugins)
+            else {
+                panic!("no world")
+            };
             assert!(!world.paths.complete());
             let packet = Handle { id: 0, flow: 0, frame_bytes: 66, outward: true, tos: 0, hop: 0 };
             ways(&world, packet, world.targets[0][1] as usize)

@@ -63,7 +63,9 @@ fn received(world: &World<'_>) -> Vec<u8> {
 
 #[track_caller]
 fn arrives_whole(scenario: &Scenario, what: &str) {
-    let Ok(mut world) = crate::setup::world(scenario, 7) else { panic!("{what}: no world") };
+    let Ok(mut world) = crate::setup::world(scenario, 7, &dumbbell_cc::plugin::NoPlugins) else {
+        panic!("{what}: no world")
+    };
     world.begin();
     assert!(world.run(&Silent).is_ok(), "{what}");
     let connection = connection(&world);

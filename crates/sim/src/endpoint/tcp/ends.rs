@@ -91,7 +91,8 @@ impl TcpEnds {
         let rng = setup.rng(flow, "cc");
         let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
         let fq = setup.nodes.is_paced(&flow.from);
-        let mut sender = Sender::new(tcp.congestion_control, &sending, writer, fq, rng);
+        let (algorithm, cc) = setup.congestion_control(flow, tcp, &sending);
+        let mut sender = Sender::new(algorithm, cc, &sending, writer, fq, rng);
         let below_tcp = sending.queue_at_interface && setup.nodes.is_serial(&flow.from);
         sender.host_queue.set_below_tcp(below_tcp);
         sender.offers = setup.offers(flow)[0];

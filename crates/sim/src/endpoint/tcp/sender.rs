@@ -177,13 +177,13 @@ fn initial_window(options: &TcpOptions, pacing: bool) -> Window {
 impl Sender {
     pub(crate) fn new(
         algorithm: Algorithm,
+        cc: Box<dyn CongestionControl>,
         options: &Arc<TcpOptions>,
         writer: Writer,
         fq: bool,
         rng: Rng,
     ) -> Self {
         let header = 40 + if options.tcp_timestamps { 12 } else { 0 };
-        let cc = dumbbell_cc::new(algorithm, options);
         Self {
             options: Arc::clone(options),
             tick: Tick::new(options.hz),
