@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from dumbbell.codes import Code
 
+#: Working copy of a store → URL of the store. Messages show the URL.
+WORKING_COPIES: dict[str, str] = {}
 #: File of an error in a mapping that stands for a file. It has no lines.
 MAPPING = "<mapping>"
 _SHOWN = 12
@@ -52,8 +54,6 @@ class DumbbellError(Exception):
             self.code = code
 
     def __str__(self) -> str:
-        from dumbbell.files.urls import shown
-
         return shown(super().__str__())
 
 
@@ -142,6 +142,13 @@ class ExperimentError(DumbbellError):
             tail = f" and {more} more" if more > 0 else ""
             head += f"; allowed: {', '.join(shown)}{tail}"
         return head
+
+
+def shown(text: str) -> str:
+    """Text for users: with the URL in place of its working copy."""
+    for path, url in WORKING_COPIES.items():
+        text = text.replace(path, url)
+    return text
 
 
 def section_code(field: str) -> Code:

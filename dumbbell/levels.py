@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 _LEVEL = re.compile(r"^\s*([-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z%µμ/]*)\s*$")
 _DECADE = 10
-#: Unit in lower case → base unit, and what one is in it: as `dumbbell.experiment.units`.
+#: Unit in lower case → base unit, and what one is in it: as `dumbbell.units`.
 SCALE = {
     **dict.fromkeys(("us", "µs", "μs"), ("s", 1e-06)),
     "ns": ("s", 1e-9),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 import polars as pl
 
 from dumbbell.console.words import many
+from dumbbell.rows import Where, parts_of, repeat_of, repeats_range, repeats_words, runs_of
 from dumbbell.runs import ExperimentInfo
 
 if TYPE_CHECKING:
@@ -37,40 +38,6 @@ class LazyTables(Protocol):
 
     def of_runs(self, name: str, runs: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
         """See :meth:`Results.of_runs`."""
-
-
-Where = Mapping[str, str | Sequence[str]]
-"""Column → level or levels of the selected rows."""
-
-
-def where_rows(frame: pl.DataFrame, where: Where) -> pl.DataFrame:
-    """Rows with these levels. Raises `ValueError` for an unknown column."""
-    for column, level in where.items():
-        if column not in frame.columns:
-            raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
-        levels = [level] if isinstance(level, str) else list(level)
-        frame = frame.filter(pl.col(column).is_in(levels))
-    return frame
-
-
-def parts_of(frame: pl.DataFrame, columns: Sequence[str] | None) -> Iterator[pl.DataFrame]:
-    """A frame as the only part, see :meth:`Results.parts`; nothing of an empty one."""
-    if not frame.is_empty():
-        yield frame if columns is None else frame.select(list(dict.fromkeys(["run", *columns])))
-
-
-def runs_of(frame: pl.DataFrame, runs: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
-    """Rows of a frame, see :meth:`Results.of_runs`."""
-    return frame.filter(pl.col("run").is_in(list(runs))).select("run", *columns)
-
-
-def repeat_of(frame: pl.DataFrame, where: Where, repeat: int | None) -> pl.DataFrame:
-    """Rows of a frame, see :meth:`Results.of_repeat`."""
-    frame = where_rows(frame, where)
-    if frame.is_empty():
-        return frame
-    shown = frame["repeat"].min() if repeat is None else repeat
-    return frame.filter(pl.col("repeat") == shown)
 
 
 #: Words in place of the folder of a store.
@@ -156,15 +123,12 @@ class Results:
     @property
     def repeats_range(self) -> tuple[int, int]:
         """Least and most repeats of a cell."""
-        counts = self.runs.group_by(list(self.experiment.factors) or [pl.lit(0)]).len()["len"]
-        least, most = counts.min(), counts.max()
-        return (least, most) if isinstance(least, int) and isinstance(most, int) else (0, 0)
+        return repeats_range(self.runs, self.experiment.factors)
 
     @property
     def repeats_words(self) -> str:
         """`10 repeats`, or `5–40 repeats` where cells differ."""
-        least, most = self.repeats_range
-        return f"{least if least == most else f'{least}–{most}'} repeat{'s' * (most != 1)}"
+        return repeats_words(self.repeats_range)
 
     def with_tables(self, **tables: pl.DataFrame) -> Results:
         """Copy with other tables."""

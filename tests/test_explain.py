@@ -16,7 +16,6 @@ from dumbbell.cli.app import app
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError
 from dumbbell.execution import execute
-from dumbbell.experiment.units import TIME, whole
 from dumbbell.explain import Explanation, Link, Step, What, explain
 from dumbbell.explain.display import lines
 from dumbbell.explain.incident import episodes
@@ -27,6 +26,7 @@ from dumbbell.explain.watched import watched as watching
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store import MemoryStore
+from dumbbell.units import TIME, whole
 from tests.helpers import ROOT, loaded
 from tests.shown import EXPLAIN, explain_parts, explanation
 

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 import dumbbell
-from dumbbell.experiment.units import BDP, PACKETS, RATE, RTT, SHARE, SIZE, TIME, Family
 from dumbbell.figures import Figure, plot
 from dumbbell.figures.sweep import is_geometric
 from dumbbell.levels import scale_of
 from dumbbell.metrics import METRICS, summary
 from dumbbell.results import Results
+from dumbbell.units import BDP, PACKETS, RATE, RTT, SHARE, SIZE, TIME, Family
 from tests import synthetic
 
 PAIRS = """\

@@ -22,7 +22,6 @@ from dumbbell.codes import Code
 from dumbbell.console import Pulse, say
 from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError
-from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.explain.watched import interval_ns, watched
 from dumbbell.files.input import read_file
 from dumbbell.files.output import write_output
@@ -31,6 +30,7 @@ from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
 from dumbbell.store import MemoryStore
 from dumbbell.trace.command import begins, reading, refuse_loss
+from dumbbell.units import TIME, QuantityError, whole
 
 _CAPTURES = (
     b"\xa1\xb2",

@@ -127,7 +127,7 @@ def _read(
 
 def _window(wanted: Wanted) -> Window:
     """Time range of the options, in ns. Raises `DumbbellError`."""
-    from dumbbell.experiment import units
+    from dumbbell import units
 
     ends: list[int | None] = []
     for option, text in (("--from", wanted.start), ("--to", wanted.end)):

@@ -37,7 +37,8 @@ def write_captures(
             [tap["name"] for tap in read_scenario(row["scenario"])["taps"]] if per_tap else [None]
         )
         for tap in taps:
-            words[row["run"], tap] = [*run_words(results, row), *([tap] if tap is not None else [])]
+            own = [] if tap is None else [tap]
+            words[row["run"], tap] = [*run_words(results.experiment, row), *own]
     names = distinct(words, ".pcapng")
     written = []
     for run in results.runs["run"]:

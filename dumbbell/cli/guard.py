@@ -14,7 +14,8 @@ from typing import Any, cast
 import typer
 
 from dumbbell.codes import Code
-from dumbbell.console import claim_last_word, say, written
+from dumbbell.console import claim_last_word, say
+from dumbbell.console.streams import written
 from dumbbell.errors import DefectWarning, DumbbellError, ExperimentError, Interrupted, StoreWarning
 from dumbbell.files.output import check_place
 

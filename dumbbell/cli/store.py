@@ -50,7 +50,7 @@ def repair(
     with guarded():
         from dumbbell.execution import use_progress
         from dumbbell.execution.bar import progress_on
-        from dumbbell.store.repair import repair
+        from dumbbell.execution.repair import repair
 
         with use_progress(progress_on(console.err)):
             found, failed = repair(store, workers=workers)
@@ -70,7 +70,7 @@ def gc(
 ) -> None:
     """Remove leftovers of crashes. In a store, and of runs without a store."""
     with guarded():
-        from dumbbell.store.repair import collect
+        from dumbbell.store.leftovers import collect
 
         gone = collect(store, dry=dry_run)
         for one in gone:
@@ -118,7 +118,7 @@ def merge(stores: Stores, output: StoreOutput) -> None:
     """Add the runs of stores to one store. An example is the shards of a sweep."""
     with guarded():
         from dumbbell.console import Pulse
-        from dumbbell.files.urls import shown
+        from dumbbell.errors import shown
         from dumbbell.store.merge import merge
 
         pulse = Pulse(console.err)

@@ -18,7 +18,7 @@ from dumbbell.files.kinds import is_capture
 from dumbbell.files.output import PRINTED, write_output
 
 if TYPE_CHECKING:
-    from dumbbell.experiment.units import Family
+    from dumbbell.units import Family
 
 workload_app = typer.Typer(
     help="Workloads: experiments made of captures and HAR files.", no_args_is_help=True
@@ -92,7 +92,7 @@ def from_capture(
         from dumbbell.capture import survey
         from dumbbell.capture.classes import DEFAULT_CLASSES, parse_classes
         from dumbbell.experiment.load import load_text
-        from dumbbell.experiment.units import RATE, TIME
+        from dumbbell.units import RATE, TIME
         from dumbbell.workload.derive import derive
         from dumbbell.workload.file import experiment, table
 
@@ -162,7 +162,7 @@ def from_har(
     """Make an experiment of a HAR file. The page has its objects and their dependencies."""
     with guarded():
         from dumbbell.experiment.load import load_text
-        from dumbbell.experiment.units import RATE, TIME
+        from dumbbell.units import RATE, TIME
         from dumbbell.workload.har import experiment, read_har
 
         target = _target(output)
@@ -194,7 +194,7 @@ def from_har(
 
 def _quantity(option: str, text: str | None, family: Family) -> int | None:
     """Value of an option in the base unit of its family, above 0."""
-    from dumbbell.experiment import units
+    from dumbbell import units
 
     if text is None:
         return None

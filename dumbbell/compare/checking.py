@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dumbbell import units
 from dumbbell.codes import Code
 from dumbbell.compare import baseline as baselines
 from dumbbell.compare.baseline import LEAST_TESTED, Baseline, Change, Quantity
@@ -12,7 +13,6 @@ from dumbbell.compare.expectations import check, refuse_impossible
 from dumbbell.compare.junit import Case, xml
 from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError
-from dumbbell.experiment import units
 from dumbbell.experiment.load import load
 from dumbbell.results import Results
 

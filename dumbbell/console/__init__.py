@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
-import os
 import sys
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dumbbell.console.streams import written
 from dumbbell.files.output import OutputError
 
 if TYPE_CHECKING:
@@ -49,25 +47,6 @@ def __getattr__(name: str) -> Output:
     made = Output(stderr=name == "err")
     globals()[name] = made
     return made
-
-
-@contextlib.contextmanager
-def written(to_errors: bool = False) -> Iterator[None]:
-    """Context that turns errors of standard output into `OutputError`; ignores those of stderr."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if not to_errors:
-            _silence(sys.stdout)
-            raise OutputError(f"standard output: {error.strerror or error}") from None
-
-
-def _silence(stream: Any) -> None:
-    """Discards buffered output, which the interpreter could not flush at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_text(text: str) -> None:

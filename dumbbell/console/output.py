@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from dumbbell.console import written
-from dumbbell.files.urls import shown
+from dumbbell.console.streams import written
+from dumbbell.errors import shown
 
 #: Characters of a line where standard output is no terminal.
 FILE_WIDTH = 100

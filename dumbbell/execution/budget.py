@@ -10,7 +10,7 @@ from dumbbell import _core
 from dumbbell.codes import Code
 from dumbbell.engines.base import scenario_error
 from dumbbell.errors import DumbbellError, nearest_name
-from dumbbell.experiment.units import SIZE, QuantityError, whole
+from dumbbell.units import SIZE, QuantityError, whole
 
 #: Approximate packets times links per second of the simulator.
 _EVENTS_PER_S = 2e6

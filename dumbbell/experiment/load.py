@@ -204,7 +204,7 @@ class Reading:
 
     def _start(self, name: str) -> tuple[str, Node]:
         """Start value of a range of the search's space."""
-        from dumbbell.search.space import read_range
+        from dumbbell.experiment.space import read_range  # few files have a search
 
         level = read_range(self.root, name, self.file).start_level()
         return level.label, level.node

@@ -14,7 +14,6 @@ from dumbbell.codes import Code
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.execution.again import made_again, same_flows
-from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.explain.chain import explain
 from dumbbell.explain.elsewhere import elsewhere
 from dumbbell.explain.explanation import Explanation
@@ -26,6 +25,7 @@ from dumbbell.explain.words import moment, span
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.show.chosen import ChosenRun, choose_run
+from dumbbell.units import TIME, QuantityError, whole
 
 #: Tables of a run that an explanation reads.
 TABLES = ("flows", "hops", "packets", "samples", "queues")

@@ -11,7 +11,7 @@ from dumbbell.errors import DumbbellError
 from dumbbell.explore.sources import Source
 from dumbbell.figures import Figure
 from dumbbell.report.figures import study_figure
-from dumbbell.results import where_rows
+from dumbbell.rows import where_rows
 from dumbbell.studies.definition import Study, metrics_in
 from dumbbell.studies.display import cause_outcome, heading, measured, reference_lines
 from dumbbell.studies.result import StudyResult, evaluate_study

@@ -8,7 +8,7 @@ from importlib.resources import files
 from dumbbell.face.colours import colours
 from dumbbell.face.markup import Markup, joined, tag
 from dumbbell.figures import page_scripts
-from dumbbell.figures.figure import json_safe, script_safe
+from dumbbell.figures.figure import Figure, json_safe, script_safe
 from dumbbell.files.output import json_text
 
 #: Scripts that every application has before its own, in their order.
@@ -46,6 +46,11 @@ def chart_page(title: str, body: Markup, name: str = "Dumbbell report") -> str:
     """A page of text, tables and interactive figures."""
     main = tag("main", tag("h1", title), body)
     return whole_page(title, name, main, scripts=[Markup(page_scripts())])
+
+
+def framed(drawn: Figure, identity: str, svg: str | None = None, *, static: bool = True) -> Markup:
+    """A figure as a part of a page; `static`: seen without scripts, too."""
+    return Markup(drawn.html_block(identity, svg, static=static))
 
 
 def application(

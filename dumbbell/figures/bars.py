@@ -18,7 +18,7 @@ from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.figures.theme import algorithm_style, label_angle
 from dumbbell.metrics import Metric, Tables, metric_named
-from dumbbell.results import Where
+from dumbbell.rows import Where
 
 #: Gap between groups, as a share of a group.
 _GAP = 0.25

@@ -10,7 +10,7 @@ from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import algorithms_of, series_of
 from dumbbell.metrics import Tables
 from dumbbell.metrics.load import load_windows
-from dumbbell.results import Where, where_rows
+from dumbbell.rows import Where, where_rows
 
 #: Points of a curve: a share of the probes each.
 _POINTS = 200

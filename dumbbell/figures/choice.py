@@ -16,7 +16,7 @@ from dumbbell.figures.sweep import sweep, sweep_of
 from dumbbell.figures.window import window
 from dumbbell.levels import scale_of
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.results import where_rows
+from dumbbell.rows import where_rows
 
 #: What an experiment is about; the first that was measured counts. Of many flows, their fairness.
 _SUBJECTS = ("page_load_s", "fct_mean_ms", "goodput_mbps", "latency_ms")

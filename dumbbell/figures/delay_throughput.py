@@ -18,7 +18,7 @@ from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.arrivals import without_arrivals
-from dumbbell.results import where_rows
+from dumbbell.rows import where_rows
 from dumbbell.summary.flow_names import algorithm
 
 #: Metrics of a flow's delay; the first that applies counts.

@@ -17,7 +17,7 @@ from dumbbell.figures.varied import varied
 from dumbbell.levels import Scale, scale_of
 from dumbbell.metrics import Metric, Tables, metric_named, summary
 from dumbbell.metrics.unmeasured import unmeasured
-from dumbbell.results import Where, where_rows
+from dumbbell.rows import Where, where_rows
 
 #: Labels of levels: a log scale's own format leaves out those between powers of ten.
 LEVEL_LABELS = "format(datum.value, ',.6~g')"

@@ -13,7 +13,7 @@ import polars as pl
 
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.metrics import Tables
-from dumbbell.results import Where
+from dumbbell.rows import Where
 
 _MOST_ARROWS = 160
 _HEIGHT = 480

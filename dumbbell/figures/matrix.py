@@ -13,7 +13,7 @@ from dumbbell.figures.factor import rounded, series_name, words
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.theme import label_angle
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.results import Where, where_rows
+from dumbbell.rows import Where, where_rows
 
 #: Pixels of a row.
 _ROW = 52

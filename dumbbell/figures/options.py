@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypedDict, get_args, get_type_hints
 
 from dumbbell.figures.factor import Extras
-from dumbbell.results import Where
+from dumbbell.rows import Where
 
 
 class LineOptions(TypedDict, total=False):

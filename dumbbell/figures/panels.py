@@ -13,7 +13,7 @@ from dumbbell.figures.factor import series_name, words
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import Tables
-from dumbbell.results import Where
+from dumbbell.rows import Where
 
 #: A point: panel, line, seconds, value.
 Point = tuple[str, str, float, float]

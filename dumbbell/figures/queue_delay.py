@@ -13,7 +13,7 @@ from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import Tables
 from dumbbell.metrics.load import queueing_delays_under_load
-from dumbbell.results import where_rows
+from dumbbell.rows import where_rows
 
 #: Points of a curve, and curves of a figure.
 _POINTS, _MOST_CURVES = 120, 12

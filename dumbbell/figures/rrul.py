@@ -9,7 +9,7 @@ from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.figures.series import algorithms_of
 from dumbbell.metrics import Tables
 from dumbbell.metrics.goodput import goodput_over_time
-from dumbbell.results import Where
+from dumbbell.rows import Where
 
 #: Goodput is of so long a stretch.
 _STEP_S = 1.0

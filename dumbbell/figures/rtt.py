@@ -10,7 +10,7 @@ from dumbbell.figures.factor import Extras, choose, metric_against_factor
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.options import LineOptions
 from dumbbell.metrics import METRICS, Tables, flow_limits
-from dumbbell.results import Where, where_rows
+from dumbbell.rows import Where, where_rows
 
 
 def rtt(

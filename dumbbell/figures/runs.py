@@ -16,7 +16,7 @@ from dumbbell.figures.theme import algorithm_style, colour_expression
 from dumbbell.metrics import Tables, metric_named
 from dumbbell.metrics.statistics import percentiles
 from dumbbell.metrics.unmeasured import unmeasured
-from dumbbell.results import Where, where_rows
+from dumbbell.rows import Where, where_rows
 
 #: Ratio of the ends above which an axis is logarithmic.
 _WIDE = 20

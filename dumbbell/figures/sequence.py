@@ -11,7 +11,7 @@ from dumbbell.figures.factor import words
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.theme import alarm_expression, colour_expression
 from dumbbell.metrics import Tables
-from dumbbell.results import Where
+from dumbbell.rows import Where
 
 #: Grids over time and sequence numbers; a kind of mark is drawn once in each cell.
 _GRIDS = ((400, 250), (200, 125), (100, 60), (50, 30))

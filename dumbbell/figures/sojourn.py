@@ -7,7 +7,7 @@ import polars as pl
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.metrics import Tables
-from dumbbell.results import Where
+from dumbbell.rows import Where
 
 
 def sojourn(

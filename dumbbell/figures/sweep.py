@@ -12,7 +12,7 @@ import altair as alt
 from dumbbell.figures.factor import LEVEL_LABELS, Shown, choose, points_of, sentence, tooltips
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.metrics import Metric, Tables, metric_named
-from dumbbell.results import Where
+from dumbbell.rows import Where
 
 #: Ratio of the ends from which on an axis may be logarithmic.
 _WIDE = 8

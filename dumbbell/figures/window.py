@@ -14,7 +14,7 @@ from dumbbell.figures.series import Series, algorithms_of, series_of
 from dumbbell.figures.thinning import thinned
 from dumbbell.lives import while_alive
 from dumbbell.metrics import Tables, flow_limits
-from dumbbell.results import Where, where_rows
+from dumbbell.rows import Where, where_rows
 
 _MOST_POINTS = 420
 _MOST_TICKS = 300

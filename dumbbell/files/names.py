@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from dumbbell.results import Results
+from dumbbell.runs import ExperimentInfo
 
 #: Bytes of a name that Linux's file systems take (NAME_MAX).
 LONGEST_BYTES = 255
@@ -31,10 +31,9 @@ def distinct(words: Mapping[Key, Sequence[str]], suffix: str) -> dict[Key, str]:
     }
 
 
-def run_words(results: Results, row: Mapping[str, Any]) -> list[str]:
+def run_words(info: ExperimentInfo, row: Mapping[str, Any]) -> list[str]:
     """Words of a run's file names: experiment, levels, repeat."""
-    factors = list(results.experiment.factors)
-    return [results.experiment.name, *(row[factor] for factor in factors), str(row["repeat"])]
+    return [info.name, *(row[factor] for factor in info.factors), str(row["repeat"])]
 
 
 def _plain(word: str) -> str:

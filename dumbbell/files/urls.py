@@ -1,7 +1,7 @@
 """URLs in place of folders: a store in an object store has a working copy in the user's cache.
 
 `store_path` is the one place that tells a URL from a path. Everything else works on the folder
-that it returns; `shown` puts the URL back into messages.
+that it returns; `dumbbell.errors.shown` puts the URL back into messages.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ import re
 from pathlib import Path
 
 from dumbbell.codes import Code
-from dumbbell.errors import StoreError
+from dumbbell.errors import WORKING_COPIES, StoreError
 
 #: How a URL begins, and what is left of that by `pathlib`, which removes the second slash.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://")
 _CUT = re.compile(r"([a-z][a-z0-9+-]+):/[^/].*")
-
-_urls: dict[Path, str] = {}
 
 
 def is_url(text: str | Path) -> bool:
@@ -44,7 +42,7 @@ def store_path(store: str | Path) -> Path:
     key = hashlib.sha256(url.encode(errors="surrogateescape")).hexdigest()[:16]
     name = url.rpartition("/")[2].lstrip(".") or "store"
     path = (copies_folder() / key / name).resolve()
-    _urls[path] = url
+    WORKING_COPIES[str(path)] = url
     return path
 
 
@@ -57,17 +55,10 @@ def copies_folder() -> Path:
 
 def url_of(path: Path) -> str | None:
     """URL of a working copy; None: the folder is a store itself."""
-    return _urls.get(path)
+    return WORKING_COPIES.get(str(path))
 
 
 def below(store: Path, name: str) -> Path:
     """Store inside of the place of another."""
     url = url_of(store)
     return store / name if url is None else store_path(f"{url}/{name}")
-
-
-def shown(text: str) -> str:
-    """Text for users: with the URL in place of its working copy."""
-    for path, url in _urls.items():
-        text = text.replace(str(path), url)
-    return text

@@ -12,12 +12,11 @@ from typing import Any
 from dumbbell.console.words import many
 from dumbbell.errors import shortened
 from dumbbell.face.markup import Markup, details, joined, table, tag
-from dumbbell.face.page import chart_page
+from dumbbell.face.page import chart_page, framed
 from dumbbell.figures import Figure, plot
 from dumbbell.figures.across import across
 from dumbbell.figures.figure import unchecked
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.report.figures import framed
 from dumbbell.report.parts import closing, navigation, topologies, warning
 from dumbbell.report.programs import programs_part
 from dumbbell.report.setup import setup

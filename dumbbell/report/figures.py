@@ -7,7 +7,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.face.markup import Markup, joined, tag
+from dumbbell.face.markup import Markup, tag
+from dumbbell.face.page import framed
 from dumbbell.figures import Extras, plot
 from dumbbell.figures import Figure as Drawn
 from dumbbell.metrics import Tables
@@ -50,11 +51,6 @@ def figure_section(study: Study, name: str, begun: Begun) -> Markup:
     svg = begun.svg.result() if begun.svg else None
     chart = framed(begun.figure, f"chart-{name}", svg)
     return tag("figure", head, chart, tag("figcaption", figure.caption))
-
-
-def framed(drawn: Drawn, identity: str, svg: str | None = None, *, static: bool = True) -> Markup:
-    """A figure as a part of the page; `static`: seen without scripts, too."""
-    return joined([Markup(drawn.html_block(identity, svg, static=static))])
 
 
 def study_figure(study: Study, figure: Figure, results: Tables) -> Drawn:

@@ -8,8 +8,8 @@ from dumbbell.compare.expectations import Asked, refuse_unknown
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment.load import Experiment, Opened, load_text
 from dumbbell.experiment.source import Loc
+from dumbbell.experiment.space import read_space
 from dumbbell.search.points import Point, edges, words_of
-from dumbbell.search.space import read_space
 from dumbbell.search.texts import Text, text_of
 
 

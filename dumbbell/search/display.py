@@ -10,12 +10,12 @@ from rich.console import Group
 from rich.table import Table
 
 from dumbbell.console.words import many
+from dumbbell.experiment.space import Choice
 from dumbbell.metrics import METRICS, Interval
 from dumbbell.metrics.numbers import number, with_error
 from dumbbell.search.measure import aim_of, quantity_of
 from dumbbell.search.points import DURATION, Evaluation, Point, key_of
 from dumbbell.search.run import Outcome
-from dumbbell.search.space import Choice
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
 #: Evaluations in the table: the best.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from dumbbell.experiment.space import Choice, Level, Space
 from dumbbell.metrics import Interval
-from dumbbell.search.space import Choice, Level, Space
 
 #: Name → level.
 Point = Mapping[str, Level]

@@ -13,6 +13,7 @@ from dumbbell.execution.budget import allowed
 from dumbbell.experiment.contents import MAX_EVALUATIONS, SearchSpec
 from dumbbell.experiment.load import Opened, Overrides, outside
 from dumbbell.experiment.source import parse, read
+from dumbbell.experiment.space import Choice, Level, Space, level_of, read_space
 from dumbbell.files.urls import store_path
 from dumbbell.search.check import refuse_impossible
 from dumbbell.search.evaluate import Bench, Evaluator
@@ -21,7 +22,6 @@ from dumbbell.search.points import DURATION, Evaluation, Point, start_of
 from dumbbell.search.progress import one_progress
 from dumbbell.search.sampler import optuna_or_error, sample
 from dumbbell.search.shrink import Shrinker, Step
-from dumbbell.search.space import Choice, Level, Space, level_of, read_space
 from dumbbell.search.texts import text_of
 from dumbbell.search.written import written
 from dumbbell.store import Store

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment.contents import SearchSpec
+from dumbbell.experiment.space import Choice, Dimension, Level, Range, Space
 from dumbbell.search.points import Evaluation, Point
-from dumbbell.search.space import Choice, Dimension, Level, Range, Space
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial, Trial

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dumbbell.experiment import units
+from dumbbell import units
 from dumbbell.experiment.contents import SearchSpec
 from dumbbell.experiment.source import Node
+from dumbbell.experiment.space import Choice, Level, Range, Space
 from dumbbell.metrics import Interval
 from dumbbell.search.points import DURATION, Evaluation, Point
-from dumbbell.search.space import Choice, Level, Range, Space
 
 #: Durations that are tried, as shares of the one before, and the shortest.
 _SHORTER = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))

@@ -14,8 +14,8 @@ from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.experiment.load import Opened
 from dumbbell.experiment.source import Node, parse
+from dumbbell.experiment.space import Level
 from dumbbell.search.points import DURATION, Point
-from dumbbell.search.space import Level
 
 _COMMENT = re.compile(r"\s*#")
 #: Reference to a factor in a text: `${name}` or `$name`.

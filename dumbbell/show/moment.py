@@ -13,8 +13,8 @@ from rich.text import Text
 
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, shortened
-from dumbbell.experiment.units import TIME, QuantityError, whole
 from dumbbell.show.chosen import Chosen
+from dumbbell.units import TIME, QuantityError, whole
 
 #: Maximum number of rows of a table; most and fewest columns of a name.
 _ROWS, _NAME, _LEAST = 50, 40, 8

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dumbbell import units
 from dumbbell.catalogue import congestion_controls, single_path
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
-from dumbbell.experiment import units
 from dumbbell.experiment.contents import MAX_REPEATS
 
 #: Between two values: a comma, or white space before a number.

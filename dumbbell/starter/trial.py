@@ -8,9 +8,9 @@ from pathlib import Path
 from dumbbell import _core
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import Experiment, load_text
-from dumbbell.experiment.units import TIME, whole
 from dumbbell.starter.answers import Answers
 from dumbbell.starter.kinds import Starter
+from dumbbell.units import TIME, whole
 
 #: Packets times links of all runs that take a few seconds on one core.
 _FEW_SECONDS = 1e7

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dumbbell.results import Where, where_rows
+from dumbbell.rows import Where, where_rows
 from dumbbell.store.index import Kept
 from dumbbell.store.records import placed
 from dumbbell.store.segments import readable

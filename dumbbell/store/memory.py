@@ -8,15 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from dumbbell.results import (
-    IN_MEMORY,
-    LazyResults,
-    Results,
-    Where,
-    parts_of,
-    repeat_of,
-    runs_of,
-)
+from dumbbell.results import IN_MEMORY, LazyResults, Results
+from dumbbell.rows import Where, parts_of, repeat_of, runs_of
 from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store.index import Damage
 from dumbbell.store.records import Planned, design_of, placed

@@ -28,8 +28,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.codes import Code
-from dumbbell.errors import StoreError, nearest_name, shortened
-from dumbbell.files.urls import shown
+from dumbbell.errors import StoreError, nearest_name, shortened, shown
 from dumbbell.files.whole import write_file
 from dumbbell.results import LazyResults, Results
 from dumbbell.runs import ExperimentInfo, Run, RunResult

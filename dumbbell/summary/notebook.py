@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from dumbbell.results import Results
+from dumbbell.metrics import Tables
 from dumbbell.summary import overview
 from dumbbell.summary.cells import cells
 from dumbbell.summary.findings import findings
@@ -16,7 +16,7 @@ _MOST_CELLS, _MOST_FINDINGS = 20, 2
 _LEFT, _RIGHT = "text-align: left", "text-align: right"
 
 
-def overview_html(results: Results) -> str:
+def overview_html(results: Tables) -> str:
     """Flows and bottlenecks of each cell, and what stands out. All names are escaped."""
     every = cells(results)
     if not every:

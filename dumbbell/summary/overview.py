@@ -14,7 +14,7 @@ from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.numbers import number, with_error
 from dumbbell.metrics.statistics import Interval
-from dumbbell.results import Results
+from dumbbell.rows import repeats_range, repeats_words
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary import programs as program_summary
@@ -33,7 +33,7 @@ QUANTITIES = (
 _ENDS = {"mean": "", "low": "_low", "high": "_high"}
 
 
-def rows(results: Results) -> list[dict[str, Any]]:
+def rows(results: Tables) -> list[dict[str, Any]]:
     """One row per cell and flow: factors, flow, each quantity with `_low` and `_high` (95 %)."""
     keys = [*results.experiment.factors, "flow"]
     tables: Tables = without_arrivals(results)
@@ -69,11 +69,12 @@ NOT_REPEATED = ("UDP", "ping")
 Line = tuple[str, dict[str, str]]
 
 
-def table(results: Results, every: list[CellLine], width: int = WIDTH) -> Group:
+def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
     """The rows for a terminal of this width, without intervals if it is narrow."""
     factors = list(results.experiment.factors)
-    several = results.repeats_range[1] > 1
-    count = results.repeats_words + (": mean ± half the 95 % interval" if several else "")
+    repeats = repeats_range(results.runs, factors)
+    several = repeats[1] > 1
+    count = repeats_words(repeats) + (": mean ± half the 95 % interval" if several else "")
     more = len(every) - _MAX_CELLS
 
     def make(form: tuple[bool, bool]) -> Table:
@@ -176,7 +177,7 @@ def _percent(share: float | None) -> str:
     return f"{percent:.1f} %" if percent < 10 and percent else f"{percent:.0f} %"
 
 
-def to_json(results: Results, every: list[CellLine]) -> dict[str, Any]:
+def to_json(results: Tables, every: list[CellLine]) -> dict[str, Any]:
     """Content of `--json`, shaped as a study's, without claims."""
     loaded = load_summary.rows(results)
     versions = dict(results.runs.select("engine", "engine_version").unique().sort("engine").rows())

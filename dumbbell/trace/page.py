@@ -8,11 +8,10 @@ import polars as pl
 
 from dumbbell.console.words import noun
 from dumbbell.face.markup import Markup, joined, table, tag
-from dumbbell.face.page import chart_page
+from dumbbell.face.page import chart_page, framed
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, panels
 from dumbbell.figures.thinning import thinned
-from dumbbell.report.figures import framed
 from dumbbell.trace import Trace
 from dumbbell.trace.terminal import count, problems
 

@@ -35,7 +35,7 @@ def write_traces(results: Results, folder: str | Path) -> list[Path]:
     """
     written = []
     every = results.runs.iter_rows(named=True)
-    names = distinct({row["run"]: run_words(results, row) for row in every}, _SUFFIX)
+    names = distinct({row["run"]: run_words(results.experiment, row) for row in every}, _SUFFIX)
     for row, hops in _of_runs(results):
         scenario = read_scenario(row["scenario"])
         path = Path(folder) / names[row["run"]].removesuffix(".json")

@@ -8,7 +8,7 @@ import pytest
 
 import dumbbell
 from dumbbell.catalogue import typical_pages
-from dumbbell.experiment.units import SIZE, whole
+from dumbbell.units import SIZE, whole
 from tests.helpers import BASE, message
 
 TYPICAL = typical_pages()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dumbbell.experiment.units import (
+from dumbbell.units import (
     BDP,
     PACKETS,
     RATE,

@@ -19,10 +19,11 @@ from dumbbell.cli import app
 from dumbbell.engines import RunResult
 from dumbbell.errors import EngineError, StoreError, StoreWarning
 from dumbbell.execution import execute
+from dumbbell.execution.repair import repair
 from dumbbell.report import write_report
 from dumbbell.results import Results
 from dumbbell.store import Store
-from dumbbell.store.repair import collect, repair
+from dumbbell.store.leftovers import collect
 from dumbbell.store.verify import examine
 from tests.helpers import FakeEngine, loaded
 from tests.running.test_store import VARIED, add_all

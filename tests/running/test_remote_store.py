@@ -19,6 +19,7 @@ from dumbbell.cli.app import app
 from dumbbell.errors import DumbbellError, EngineError, StoreError, StoreWarning
 from dumbbell.execution import execute
 from dumbbell.execution.elsewhere import opened_executor
+from dumbbell.execution.repair import repair
 from dumbbell.execution.shard import shard_of
 from dumbbell.files.urls import store_path, url_of
 from dumbbell.store import Store, objects, remote
@@ -26,7 +27,6 @@ from dumbbell.store import store as stores
 from dumbbell.store.digest import digests, of_all
 from dumbbell.store.reconcile import reconciled
 from dumbbell.store.records import Record, record_id
-from dumbbell.store.repair import repair
 from dumbbell.store.verify import examine
 from tests.helpers import BASE, ROOT, FakeEngine, loaded
 from tests.running.test_store import VARIED

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from dumbbell.experiment import units
+from dumbbell import units
 from dumbbell.experiment.source import Node
+from dumbbell.experiment.space import Choice, Level, Range
 from dumbbell.search.shrink import _simpler
-from dumbbell.search.space import Choice, Level, Range
 
 PACKETS = Range(
     Fraction(5), Fraction(200), Fraction(50), log=True, family=units.PACKETS, whole=True, line=1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dumbbell.experiment import load_text
 from dumbbell.experiment.load import Opened
 from dumbbell.experiment.source import Node
-from dumbbell.search.space import Level, Range, Space, read_space
+from dumbbell.experiment.space import Level, Range, Space, read_space
 from dumbbell.search.texts import text_of
 from tests.search.helpers import SHARES
 

@@ -8,8 +8,8 @@ import pytest
 
 from dumbbell.experiment import load_text
 from dumbbell.experiment.load import Opened
+from dumbbell.experiment.space import read_space
 from dumbbell.search.points import edges
-from dumbbell.search.space import read_space
 from dumbbell.search.texts import text_of
 
 PATH = Path("e.yaml")

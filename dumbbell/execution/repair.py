@@ -1,22 +1,19 @@
-"""Repair of a store: damaged runs are rerun, leftovers of crashes are removed."""
+"""Repair of a store: damaged runs are rerun."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from dumbbell.codes import Code
 from dumbbell.engines import engine_named
-from dumbbell.errors import StoreError
-from dumbbell.execution import execute, plan
 from dumbbell.execution.budget import allowed
+from dumbbell.execution.plan import plan
+from dumbbell.execution.runner import execute
 from dumbbell.experiment.load import load_text
-from dumbbell.store.files import remove
+from dumbbell.store import Store
+from dumbbell.store.leftovers import remove_leftover
 from dumbbell.store.place import MARK, restore
 from dumbbell.store.records import Record
-from dumbbell.store.remote import remote_of
-from dumbbell.store.store import Store
-from dumbbell.store.temporary import forgotten
-from dumbbell.store.verify import Examination, Leftover, examine, is_as_found, leftover_of
+from dumbbell.store.verify import Examination, examine, is_as_found
 
 
 def repair(store: Path, *, workers: int | None = None) -> tuple[Examination, list[str]]:
@@ -37,7 +34,7 @@ def repair(store: Path, *, workers: int | None = None) -> tuple[Examination, lis
     now = examine(store)
     for one in now.leftovers:
         if one.path.parent == store / "segments" and is_as_found(one):
-            _remove(store, one.path)
+            remove_leftover(store, one.path)
     return examine(store), failed
 
 
@@ -61,30 +58,3 @@ def _again(store: Store, record: Record, lost: set[str], workers: int | None) ->
         f"{record.info.name}: {len(gone)} damaged runs are of another version of the engine "
         f"{record.engine}: {store.run_again(record.file)} makes those of this version"
     ]
-
-
-def collect(store: Path, *, dry: bool) -> list[Leftover]:
-    """Removes the leftovers of crashes in a store, and temporary stores. Returns them."""
-    if not dry:
-        Store(store, write=True).close()  # seals the runs of dead writers instead of removing them
-    gone = examine(store).leftovers
-    gone += [leftover_of(path, "a store of a run that was killed") for path in forgotten()]
-    if dry:
-        return gone
-    removed = [one for one in gone if is_as_found(one)]
-    for one in removed:
-        try:
-            _remove(store, one.path)
-        except OSError as error:
-            raise StoreError(
-                f"{one.path}: not removed: {error.strerror or error}", code=Code.STORE_ACCESS
-            ) from None
-    return removed
-
-
-def _remove(store: Path, path: Path) -> None:
-    """Removes a leftover; a segment also from the remote copy, or it would be fetched again."""
-    remove(path)
-    remote = remote_of(store)
-    if remote is not None and path.parent == store / "segments":
-        remote.remove_segment(path.name)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dumbbell import units
 from dumbbell.errors import ExperimentError, nearest_name, shortened
-from dumbbell.experiment import units
 from dumbbell.experiment.source import Node
-from dumbbell.experiment.units import Family, QuantityError
+from dumbbell.units import Family, QuantityError
 
 _FAMILIES = (
     units.TIME, units.RATE, units.SIZE, units.PACKETS, units.SHARE, units.BDP, units.RTT,
