@@ -104,7 +104,7 @@ def run(
         traces: Folder for event traces of ns-2 (`sampling: {hops: {to: 10 s}}`), a file per run;
             None: no traces are written.
         allow: Raised limits of a run: `{"events": 5e9}` or `["memory=16 GB"]`; `["all"]` removes
-            all limits. See docs/experiment-file.md.
+            all limits. See docs/experiment-file/limits.md.
         shard: Part of the runs to make: `"3/16"` or `(3, 16)`, the third of 16 shards. None: all.
             See docs/clusters.md.
         executor: Who executes the runs: any executor whose workers have this version of Dumbbell

@@ -58,7 +58,7 @@ def _kind(one: Traffic) -> str:
     text = f"\n### `{one.name}`\n\n{one.title}: {one.source}; in Linux `{one.linux}`. {one.about}\n"
     text += f"Its model: {link(one.name)}.\n"
     if not one.parameters:
-        return f"{text}Its fields: [experiment-file.md](experiment-file.md#{one.name}).\n"
+        return f"{text}Its fields: [{one.name}](experiment-file/flows.md#{one.name}).\n"
     text += f"`{one.name}: VALUE` means `{{{one.short}: VALUE}}`.\n\n"
     return text + kind_parameters(one)
 

@@ -29,6 +29,7 @@ from dumbbell.experiment.schema import json_schema
 from tests.helpers import KINDS, ROOT
 from tests.trials.draw import VALUES, Draw, queue
 from tests.write_catalogue_page import FILE_PAGE, PAGE, file_page, markdown
+from tests.write_field_index import text as file_pages
 
 TEXT = """\
 dumbbell: 1
@@ -96,7 +97,7 @@ def test_every_queue_discipline_is_documented_and_compared(one: Discipline) -> N
 @pytest.mark.parametrize("one", impairments().values(), ids=lambda one: one.name)
 def test_every_impairment_is_documented_drawn_and_realised_or_refused(one: Impairment) -> None:
     field, _, model = one.name.partition(".")
-    assert f"`{field}`" in FILE_PAGE.read_text(encoding="utf-8")
+    assert f"`{field}`" in file_pages()
     assert field in VALUES, "tests/trials/draw.py draws it"
     definitions = json_schema()["$defs"]
     fields = definitions["LossSpec" if model else "PipeSpec"]["properties"]
@@ -174,7 +175,7 @@ def test_every_congestion_control_is_documented_and_built(one: CongestionControl
     assert (ROOT / "crates" / "cc" / "src" / f"{module}.rs").exists() or (
         ROOT / "crates" / "cc" / "src" / one.name / "mod.rs"
     ).exists()
-    assert f"`{one.name}`" in (ROOT / "docs" / "experiment-file.md").read_text(encoding="utf-8")
+    assert f"`{one.name}`" in file_pages()
     if one.coupled:
         assert one.linux is None
         return
@@ -246,8 +247,8 @@ def test_a_kind_of_traffic_is_known_to_few_files(name: str) -> None:
 
 @pytest.mark.parametrize("name", traffic_kinds())
 def test_a_kind_of_traffic_is_documented_drawn_and_compared(name: str) -> None:
-    page = (ROOT / "docs" / "experiment-file.md").read_text(encoding="utf-8")
-    assert f"### `{name}`" in page
+    page = file_pages()
+    assert f"## `{name}`" in page
     assert name in ("tcp", *KINDS)
     compared = [
         path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "linux").glob("*.py")

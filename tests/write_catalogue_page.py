@@ -1,5 +1,5 @@
-"""Writes `docs/catalogue.md`, and the parameters of queue disciplines in `docs/experiment-file.md`,
-from the catalogue: `python -m tests.write_catalogue_page`."""
+"""Writes `docs/catalogue.md`, and tables of `docs/experiment-file`, from the catalogue:
+`python -m tests.write_catalogue_page`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.model_pages import link
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "catalogue.md"
-FILE_PAGE = DOCS / "experiment-file.md"
+FILE_PAGE = DOCS / "experiment-file" / "queue-disciplines.md"
 _HEAD = """\
 # Catalogue
 
@@ -35,7 +35,7 @@ Multipath TCP connection: they stand in `mptcp`, not in `tcp`.
 _DISCIPLINES = """
 ## Queue disciplines
 
-A link names one in `queue`; its fields: [Queue disciplines](experiment-file.md#queue-disciplines).
+A link names one in `queue`; its fields: [Queue disciplines](experiment-file/queue-disciplines.md).
 *Signals* means that it drops a packet, or marks it if ECN is on and the packet is ECN-capable.
 
 | name | | engines | kernel option, first release | source |

@@ -139,8 +139,8 @@ def parameters(page: Page) -> str:
 
 def _discipline(one: Discipline) -> str:
     if not one.parameters:
-        link = "../experiment-file.md#queue-disciplines"
-        return f"Its classes: [experiment-file.md]({link}).\n"
+        link = "../experiment-file/queue-disciplines.md"
+        return f"Its classes: [queue disciplines]({link}).\n"
     return _QUEUE_HEAD + "".join(parameter_row(each) for each in one.parameters)
 
 

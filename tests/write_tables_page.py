@@ -30,7 +30,7 @@ where each row begins with its run, levels, repeat and seed.
 - **Known from** names what fills a column: the simulator (sim), the kernel (linux; netns fills the
   same), traces of ns-2 and ns-3 (trace).
 - **Over time**: `samples` and `queues` are kept by default, `drops`, `probes`, `packets` and `hops`
-  if [`sampling`](experiment-file.md#sampling) asks for them.
+  if [`sampling`](experiment-file/sampling.md) asks for them.
 
 TABLES
 

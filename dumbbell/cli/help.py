@@ -134,7 +134,7 @@ def _page(code: Code) -> str:
     from dumbbell.help.reference import lines
 
     page = PAGES[code]
-    name = page.see.partition("#")[0].removesuffix(".md")
+    name = page.see.partition("#")[0].removesuffix(".md").removesuffix("/index")
     more = f"More: `dumbbell help --page {name}`"
     return "\n".join((f"# {code}: {page.title}", "", *lines(page), more)) + "\n"
 

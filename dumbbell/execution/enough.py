@@ -3,7 +3,8 @@
 The rule sees results alone, in order of repeat, so the number of repeats of a cell depends neither
 on workers nor on interruptions. It is a sequential procedure with relative precision (A. Law,
 Simulation Modeling and Analysis, 5th ed., 2015, section 9.4.1). Since it stops at a narrow
-interval, the interval covers the true mean less often than its 95 % say (docs/experiment-file.md).
+interval, the interval covers the true mean less often than its 95 % say
+(docs/experiment-file/repeats.md).
 """
 
 from __future__ import annotations

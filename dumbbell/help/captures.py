@@ -84,7 +84,7 @@ GROUP = Group(
             "cannot be repeated.",
             "Add to `sampling` what the message names, and run again.",
             Call("dumbbell animate store", "add `sampling: {hops: {to: 10 s}}`", staged=True),
-            "experiment-file.md#sampling",
+            "experiment-file/sampling.md",
         ),
         Page(
             Code.EXPLAIN,

@@ -27,7 +27,7 @@ GROUP = Group(
                 "dumbbell run example.yaml --set duration",
                 "dumbbell run example.yaml --set duration=5s",
             ),
-            "experiment-file.md",
+            "experiment-file/factors.md",
         ),
         Page(
             Code.SET_FIELD,
@@ -40,7 +40,7 @@ GROUP = Group(
                 "dumbbell run example.yaml --set flow[0].tcp=reno",
                 "dumbbell run example.yaml --set flows[0].tcp=reno",
             ),
-            "experiment-file.md",
+            "experiment-file/factors.md",
         ),
         Page(
             Code.SET_LEVEL,
@@ -59,7 +59,7 @@ GROUP = Group(
                     "duration: 2 s\n"
                 },
             ),
-            "experiment-file.md",
+            "experiment-file/factors.md",
         ),
         Page(
             Code.LIMIT,

@@ -170,7 +170,7 @@ GROUP = Group(
                     .replace("2 s", "10 h")
                 },
             ),
-            "experiment-file.md#limits-of-a-run",
+            "experiment-file/limits.md",
         ),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dumbbell.codes import Code
 from dumbbell.help.page import Call, Group, Page, Sections
 
-_FILE = "experiment-file.md"
+_FILE = "experiment-file/index.md"
 
 GROUP = Group(
     "Experiment file",
@@ -98,7 +98,7 @@ GROUP = Group(
                 "flows:\n  - {from: s1, to: d1, tcp: $cc}\nfactors: {cc: []}",
                 "flows:\n  - {from: s1, to: d1, tcp: $cc}\nfactors: {cc: [cubic, bbr]}",
             ),
-            _FILE,
+            "experiment-file/factors.md",
         ),
         Page(
             Code.REFERENCE,
@@ -110,7 +110,7 @@ GROUP = Group(
                 "flows:\n  - {from: s1, to: d1, tcp: $c}\nfactors: {cc: [cubic, bbr]}",
                 "flows:\n  - {from: s1, to: d1, tcp: $cc}\nfactors: {cc: [cubic, bbr]}",
             ),
-            _FILE,
+            "experiment-file/factors.md",
         ),
         Page(
             Code.UNUSED_FACTOR,
@@ -121,7 +121,7 @@ GROUP = Group(
                 "factors: {cc: [cubic, bbr]}",
                 'factors: {cc: {levels: [cubic, bbr], path: "flows[0].tcp"}}',
             ),
-            _FILE,
+            "experiment-file/factors.md",
         ),
         Page(
             Code.CELLS,
@@ -134,7 +134,7 @@ GROUP = Group(
                 "repeats: 10\nflows: [{from: s1, to: d1, tcp: $cc, start: $start}]\n"
                 "factors: {cc: [cubic, bbr, reno], start: [0 s, 1 ms, 2 ms, 3 ms]}",
             ),
-            _FILE,
+            "experiment-file/factors.md",
         ),
         Page(
             Code.REPEATS,
@@ -145,7 +145,7 @@ GROUP = Group(
                 "repeats: {min: 5}",
                 "repeats: {until: {metric: goodput_mbps, flow: flow1, relative_half_width: 10 %}}",
             ),
-            "experiment-file.md#repeats",
+            "experiment-file/repeats.md",
         ),
         Page(
             Code.SAMPLING,
@@ -157,7 +157,7 @@ GROUP = Group(
                 "sampling: {capture: true}",
                 "taps: [{at: r1, link: bottleneck}]\nsampling: {capture: true}",
             ),
-            _FILE,
+            "experiment-file/sampling.md",
         ),
         Page(
             Code.EXPECT,

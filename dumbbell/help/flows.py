@@ -5,7 +5,7 @@ from __future__ import annotations
 from dumbbell.codes import Code
 from dumbbell.help.page import Group, Page, Sections
 
-_FLOWS = "experiment-file.md#flows"
+_FLOWS = "experiment-file/flows.md"
 
 GROUP = Group(
     "Flows and hosts",
@@ -52,7 +52,7 @@ GROUP = Group(
                 "flows: [{from: s1, to: d1, mptcp: {congestion_control: cubic, subflows: 3}}]",
                 "flows: [{from: s1, to: d1, mptcp: {congestion_control: cubic, subflows: 1}}]",
             ),
-            "experiment-file.md#mptcp",
+            "experiment-file/flows.md#mptcp",
         ),
         Page(
             Code.PAGE,
@@ -66,7 +66,7 @@ GROUP = Group(
                 "pages:\n  - {name: page, client: d1, server: s1, protocol: http/2,\n"
                 "     objects: [{name: index, size: 20 KiB}]}",
             ),
-            "experiment-file.md#pages",
+            "experiment-file/pages.md",
         ),
         Page(
             Code.PROGRAM,
@@ -77,7 +77,7 @@ GROUP = Group(
                 'programs: [{name: p, on: s1, run: "echo \'a"}]',
                 "programs: [{name: p, on: s1, run: \"echo 'a'\"}]",
             ),
-            "experiment-file.md#programs",
+            "experiment-file/programs.md",
         ),
         Page(
             Code.HOST,
@@ -85,7 +85,7 @@ GROUP = Group(
             "A sysctl or the MTU of a host has a value that Linux does not accept.",
             "Use a value within the range that the message gives.",
             Sections("hosts: {defaults: {mtu: 20 bytes}}", "hosts: {defaults: {mtu: 1500 bytes}}"),
-            "experiment-file.md#tcp-options",
+            "experiment-file/tcp-options.md",
         ),
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dumbbell.codes import Code
 from dumbbell.help.page import Group, Page, Sections
 
-_LINKS = "experiment-file.md#links"
-_QUEUES = "experiment-file.md#queue-disciplines"
+_LINKS = "experiment-file/links.md"
+_QUEUES = "experiment-file/queue-disciplines.md"
 _ENDS = "hosts: {a: {}, b: {}}\nflows: [{from: a, to: b, tcp: cubic}]\n"
 _LINE = "template: null\n" + _ENDS + "links: "
 _ONE = "{between: [a, b], rate: 10 Mbit/s, delay: 5 ms, buffer: 100 packets}"
@@ -42,7 +42,7 @@ NETWORK = Group(
                 "flows: [{from: s1, to: d3, tcp: cubic}]",
                 "flows: [{from: s1, to: d2, tcp: cubic}]",
             ),
-            "experiment-file.md#nodes",
+            "experiment-file/nodes.md",
         ),
         Page(
             Code.NO_PATH,
@@ -50,7 +50,7 @@ NETWORK = Group(
             "No chain of links leads from one end of a flow to the other, or routes make a loop.",
             "Add the missing link, or correct the route.",
             Sections("hosts: {lonely: {}}", "hosts: {s1: {}}"),
-            "experiment-file.md#routes",
+            "experiment-file/routes.md",
         ),
         Page(
             Code.NAME_TAKEN,
@@ -61,7 +61,7 @@ NETWORK = Group(
                 f"{_LINE}[{_ONE}, {_ONE}]",
                 f"{_LINE}[{_ONE}, {_ONE.replace('{between', '{name: second, between')}]",
             ),
-            "experiment-file.md#nodes",
+            "experiment-file/nodes.md",
         ),
         Page(
             Code.RATES_FILE,
@@ -73,7 +73,7 @@ NETWORK = Group(
                 f"{_LINE}[{_TRACED}]",
                 f"{_LINE}[{_ONE}]",
             ),
-            "experiment-file.md#rates-of-a-measurement",
+            "experiment-file/access-links.md#rates-of-a-measurement",
         ),
         Page(
             Code.BUFFER_MISSING,
@@ -93,7 +93,7 @@ NETWORK = Group(
             "Give the link a `rate`, name a flow of the file, or write the limit in packets or "
             "bytes.",
             Sections(_template("buffer: 1 BDP of flow9"), _template("buffer: 1 BDP of flow1")),
-            "experiment-file.md#quantities",
+            "experiment-file/quantities.md",
         ),
         Page(
             Code.ACCESS,
@@ -105,7 +105,7 @@ NETWORK = Group(
                 f"{_LINE}[{{between: [a, b], access: {{type: docsis, down: 10 Mbit/s}}, delay: 5 "
                 f"ms}}]",
             ),
-            "experiment-file.md#access-links",
+            "experiment-file/access-links.md",
         ),
         Page(
             Code.TEMPLATE,
@@ -118,7 +118,7 @@ NETWORK = Group(
                 ),
                 _template("pairs: 2, buffer: 1 BDP").replace("rtt: 40 ms", "rtt: [40 ms, 20 ms]"),
             ),
-            "experiment-file.md#templates",
+            "experiment-file/templates.md",
         ),
     ),
 )

@@ -46,7 +46,7 @@ SUBJECTS = (
         "`group` are requests in turn, and the template `fat-tree` is a network of switches.",
         ("group", "count", "fat-tree", "leaf-spine", "rto_min"),
         ("group_completion_s", "group_timeouts", "groups_completion_s", "timeouts"),
-        ("models/dctcp", "experiment-file"),
+        ("models/dctcp", "experiment-file/flows"),
         ("data-centre", "fat-tree"),
     ),
     Subject(
@@ -56,7 +56,7 @@ SUBJECTS = (
         "`state: up`. It loses the packets inside. Multipath TCP moves to its other subflows.",
         ("changes", "state", "backup", "subflows"),
         ("outage_s", "stall_s", "resume_s", "recover_s", "timeouts", "blocked_ms"),
-        ("experiment-file", "multipath"),
+        ("experiment-file/impairments", "multipath"),
         ("handover", "multipath"),
     ),
     Subject(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dumbbell.codes import Code
 from dumbbell.help.page import Group, Page, Sections
 
-_UNITS = "experiment-file.md#quantities"
+_UNITS = "experiment-file/quantities.md"
 
 GROUP = Group(
     "Values and units",
@@ -60,7 +60,7 @@ GROUP = Group(
             "A name has 1 to 200 printable characters, and no space at its ends.",
             "Write a short word.",
             Sections('name: ""', "name: example"),
-            "experiment-file.md",
+            "experiment-file/index.md",
         ),
     ),
 )

@@ -31,10 +31,9 @@ READ_FIRST = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorial").glob("*.m
 #: Pages whose sentences are short.
 SHORT = [
     *READ_FIRST,
-    ROOT / "docs" / "experiment-file.md",
     *(
         page
-        for folder in ("how-to", "models", "course")
+        for folder in ("experiment-file", "how-to", "models", "course")
         for page in sorted((ROOT / "docs" / folder).glob("*.md"))
     ),
 ]
@@ -44,7 +43,7 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *(
         page
-        for folder in ("docs", "docs/how-to", "docs/models", "docs/course", "studies/*")
+        for folder in ("docs", "docs/*", "studies/*")
         for page in sorted(ROOT.glob(f"{folder}/*.md"))
     ),
 ]

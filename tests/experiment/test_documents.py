@@ -13,9 +13,10 @@ import pytest
 from dumbbell.experiment import json_schema, load, load_text
 from dumbbell.experiment.source import parse
 from tests.helpers import BASE, ROOT, loaded
+from tests.write_field_index import INDEX, fields, index, text
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
-PAGE = (ROOT / "docs" / "experiment-file.md").read_text()
+PAGE = text()
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -50,13 +51,11 @@ def test_every_block_of_the_page_loads(block: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_names_every_field() -> None:
-    schema = json_schema()
-    names = set(schema["properties"])
-    for model in schema["$defs"].values():
-        names |= set(model.get("properties", {}))
-    missing = [name for name in sorted(names) if not re.search(rf"\b{re.escape(name)}\b", PAGE)]
-    assert not missing
+def test_the_index_links_every_field() -> None:
+    """`python -m tests.write_field_index`"""
+    page = INDEX.read_text("utf-8")
+    assert index(page) == page
+    assert [name for name in sorted(fields()) if f"[`{name}`](" not in page] == []
 
 
 @cache

@@ -66,7 +66,11 @@ def test_pages_are_listed_and_printed() -> None:
     names = page_names()
     assert "tutorial/01-first-experiment" in names
     assert all(f"- {name}: " in listed for name in names)
-    for name in ("experiment-file", "docs/experiment-file.md", "experiment-file.md#links"):
+    for name in (
+        "experiment-file",
+        "docs/experiment-file/index.md",
+        "experiment-file/index.md#start",
+    ):
         assert called("help", "--page", name) == page_text("experiment-file")
     assert page_text("01-first-experiment") == page_text("tutorial/01-first-experiment")
     assert "did you mean captures?" in called("help", "--page", "capturs", code=2)
@@ -143,7 +147,7 @@ def test_a_field_is_named_once_for_each_part_of_a_file() -> None:
 def test_pages_that_codes_name_are_there() -> None:
     for page in PAGES.values():
         assert page_text(page.see) is not None, page.code
-    assert "More: `dumbbell help --page experiment-file`" in called("help", "E203")
+    assert "More: `dumbbell help --page experiment-file/quantities`" in called("help", "E203")
 
 
 @pytest.mark.parametrize(
