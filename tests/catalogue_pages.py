@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dumbbell.catalogue import (
     Impairment,
     Parameter,
@@ -25,17 +27,18 @@ Fields of a link, in the order in which a packet meets them; queue and shaper st
 _TRAFFIC = """
 ## Kinds of traffic
 
-Fields of a flow, as `udp: {rate: 1 Mbit/s}`, on all engines.
+Fields of a flow, as `udp: {rate: 1 Mbit/s}`, on all engines; their own fields:
+[flows](experiment-file/flows.md).
+
+| field | | Linux | source |
+| --- | --- | --- | --- |
 """
-
-
 _OPTIONS = """
 ## TCP options
 
-Fields of a host, or of one end of a flow. The simulator has all of them, the engines `linux` and
-`netns` those that Linux has (–: none). A host's profile sets the defaults
-([profiles.md](profiles.md)).
-
+Options of a host, or of one end of a flow: [TCP options](experiment-file/tcp-options.md).
+"""
+_OPTIONS_HEAD = """\
 | option | | unit and range | Linux, first release | source |
 | --- | --- | --- | --- | --- |
 """
@@ -55,12 +58,7 @@ def impairment_row(one: Impairment, *, linked: bool = False) -> str:
 
 
 def _kind(one: Traffic) -> str:
-    text = f"\n### `{one.name}`\n\n{one.title}: {one.source}; in Linux `{one.linux}`. {one.about}\n"
-    text += f"Its model: {link(one.name)}.\n"
-    if not one.parameters:
-        return f"{text}Its fields: [{one.name}](experiment-file/flows.md#{one.name}).\n"
-    text += f"`{one.name}: VALUE` means `{{{one.short}: VALUE}}`.\n\n"
-    return text + kind_parameters(one)
+    return f"| {link(one.name)} | {one.title}. {one.about} | `{one.linux}` | {one.source} |\n"
 
 
 def kind_parameters(one: Traffic) -> str:
@@ -76,7 +74,8 @@ def _parameter(one: Parameter) -> str:
 
 def _shown(one: Parameter) -> str:
     if one.unit == "time":
-        return f"`{int(one.default or 0) / 1e6:g} ms`"
+        ms = int(one.default or 0) / 1e6
+        return f"`{ms:g} ms`" if ms < 1000 else f"`{ms / 1000:g} s`"
     return f"`{one.default} bytes`" if one.unit == "bytes" else f"`{one.default}`".lower()
 
 
@@ -97,8 +96,12 @@ def _range(one: Parameter) -> str:
     return words.get(one.unit, f"a {one.unit}") + (" above 0" if one.least else "")
 
 
-def option_row(one: TcpOption) -> str:
-    """Row of a TCP option."""
+def option_rows(names: Iterable[str]) -> str:
+    """Table of TCP options."""
+    return _OPTIONS_HEAD + "".join(_option(tcp_options()[name]) for name in names)
+
+
+def _option(one: TcpOption) -> str:
     parameter = one.parameter
     setting = f" `{one.setting}`" if one.setting else ""
     linux = "–" if one.place == "absent" else f"{one.place}{setting}"
@@ -110,5 +113,6 @@ def option_row(one: TcpOption) -> str:
 def further_sections() -> str:
     """All sections but those of congestion controls and queue disciplines."""
     links = (impairment_row(one, linked=True) for one in impairments().values())
-    kinds, options = map(_kind, traffic_kinds().values()), map(option_row, tcp_options().values())
-    return "".join([_IMPAIRMENTS, *links, _TRAFFIC, *kinds, _OPTIONS, *options])
+    return "".join(
+        [_IMPAIRMENTS, *links, _TRAFFIC, *map(_kind, traffic_kinds().values()), _OPTIONS]
+    )

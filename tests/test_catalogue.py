@@ -28,7 +28,7 @@ from dumbbell.experiment import load_text
 from dumbbell.experiment.schema import json_schema
 from tests.helpers import KINDS, ROOT
 from tests.trials.draw import VALUES, Draw, queue
-from tests.write_catalogue_page import FILE_PAGE, PAGE, file_page, markdown
+from tests.write_catalogue_page import FILE_PAGES, PAGE, file_page, markdown
 from tests.write_field_index import text as file_pages
 
 TEXT = """\
@@ -68,14 +68,15 @@ def test_the_page_is_the_catalogues() -> None:
     assert found == markdown(), "write it anew: python -m tests.write_catalogue_page"
 
 
-def test_the_parameters_of_queues_are_the_catalogues() -> None:
-    found = FILE_PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", FILE_PAGES, ids=lambda page: page.stem)
+def test_tables_of_the_experiment_file_are_the_catalogues(page: Path) -> None:
+    found = page.read_text(encoding="utf-8")
     assert found == file_page(found), "write it anew: python -m tests.write_catalogue_page"
 
 
 @pytest.mark.parametrize("one", QUEUES, ids=name_of)
 def test_every_queue_discipline_is_documented_and_compared(one: Discipline) -> None:
-    assert f"`{one.name}`" in FILE_PAGE.read_text(encoding="utf-8")
+    assert f"`{one.name}`" in file_pages()
     assert all(
         parameter.rule is None or one.name in ("red", "choke", "cake")
         for parameter in one.parameters

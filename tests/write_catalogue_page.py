@@ -3,15 +3,28 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from dumbbell.catalogue import Discipline, InLinux, Parameter, congestion_controls, disciplines
-from tests.catalogue_pages import further_sections
+from dumbbell.catalogue import (
+    Discipline,
+    InLinux,
+    Parameter,
+    congestion_controls,
+    disciplines,
+    traffic_kinds,
+)
+from tests.catalogue_pages import further_sections, kind_parameters, option_rows
 from tests.model_pages import link
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "catalogue.md"
-FILE_PAGE = DOCS / "experiment-file" / "queue-disciplines.md"
+#: Pages of the experiment file with tables from the catalogue.
+FILE_PAGES = [
+    DOCS / "experiment-file" / f"{name}.md"
+    for name in ("queue-disciplines", "flows", "tcp-options")
+]
+_BLOCK = re.compile(r"<!-- (parameters|options|kind)( .*?)? -->\n.*?<!-- end \1 -->", re.DOTALL)
 _HEAD = """\
 # Catalogue
 
@@ -41,7 +54,6 @@ A link names one in `queue`; its fields: [Queue disciplines](experiment-file/que
 | name | | engines | kernel option, first release | source |
 | --- | --- | --- | --- | --- |
 """
-_START, _END = "<!-- parameters -->", "<!-- end parameters -->"
 _PARAMETERS = """\
 | discipline | field | | values | default |
 | --- | --- | --- | --- | --- |
@@ -70,11 +82,21 @@ def _row(name: str, about: str, linux: InLinux | None, source: str) -> str:
 
 
 def file_page(page: str) -> str:
-    """The page on experiment files with its table of parameters written anew."""
-    before, rest = page.split(_START)
-    after = rest.split(_END)[1]
-    rows = [_parameter(entry, one) for entry in disciplines().values() for one in entry.parameters]
-    return f"{before}{_START}\n{_PARAMETERS}{''.join(rows)}{_END}{after}"
+    """A page on experiment files with its tables written anew."""
+    return _BLOCK.sub(_block, page)
+
+
+def _block(found: re.Match[str]) -> str:
+    what, names = found[1], (found[2] or "").split()
+    if what == "options":
+        table = option_rows(names)
+    elif what == "kind":
+        table = "".join(kind_parameters(traffic_kinds()[name]) for name in names)
+    else:
+        queues = disciplines().values()
+        rows = [_parameter(entry, one) for entry in queues for one in entry.parameters]
+        table = _PARAMETERS + "".join(rows)
+    return f"<!-- {what}{found[2] or ''} -->\n{table}<!-- end {what} -->"
 
 
 def _parameter(entry: Discipline, one: Parameter) -> str:
@@ -125,9 +147,10 @@ def _values(one: Parameter) -> str:
 
 
 def main() -> None:
-    """Writes both pages."""
+    """Writes the pages."""
     PAGE.write_text(markdown(), encoding="utf-8")
-    FILE_PAGE.write_text(file_page(FILE_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in FILE_PAGES:
+        page.write_text(file_page(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

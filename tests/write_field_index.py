@@ -70,7 +70,7 @@ def _names(part: str) -> list[str]:
         titles = head.strip("| ").split(" | ")
         for row in rows.splitlines():
             for title, cell in zip(titles, row.strip("| ").split(" | "), strict=False):
-                if re.match("field|option|name|map|discipline", title):
+                if re.match("field|option|parameter|name|map|disc", title):
                     words += re.findall(r"`([\w-]+)`", cell)
     words += re.findall(r"[{,] ?(\w+)", " ".join(re.findall("`({.*?})`", part)))
     return [word for word in dict.fromkeys(words) if word in fields()]

@@ -16,10 +16,9 @@ from dumbbell.catalogue import (
     congestion_controls,
     disciplines,
     impairments,
-    tcp_options,
     traffic_kinds,
 )
-from tests.catalogue_pages import impairment_row, kind_parameters, option_row
+from tests.catalogue_pages import impairment_row, kind_parameters, option_rows
 from tests.helpers import ROOT
 from tests.model_figures import Picture, pictures
 from tests.model_pages import FOLDER, Page, groups, pages
@@ -50,10 +49,6 @@ _INDEX_TREE = """
 ```
 """
 _NO_OPTIONS = "It has no parameters. The [options of TCP](tcp-sender.md#parameters) apply.\n"
-_OPTIONS_HEAD = """\
-| option | | unit and range | Linux, first release | source |
-| --- | --- | --- | --- | --- |
-"""
 _QUEUE_HEAD = "| field | | values | default |\n| --- | --- | --- | --- |\n"
 _IMPAIRMENT_HEAD = """\
 | field | | parameters | Linux | source |
@@ -122,8 +117,7 @@ def parameters(page: Page) -> str:
     """Parameters of a page's entries, from the catalogue."""
     text = ""
     if page.options:
-        rows = [option_row(tcp_options()[name]) for name in page.options]
-        text += _OPTIONS_HEAD + "".join(rows)
+        text += option_rows(page.options)
     for name in page.names:
         if name in disciplines():
             text += _discipline(disciplines()[name])
