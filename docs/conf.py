@@ -32,6 +32,7 @@ copybutton_only_copy_prompt_lines = True
 html_theme = "furo"
 html_title = "Dumbbell"
 html_static_path = ["_static"]
+html_css_files = ["start.css"]
 html_js_files = ["access.js"]
 html_theme_options = {"navigation_with_keys": True}
 # Blocks of several languages in one page are shown as they are.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,13 +34,16 @@ def test_every_page_is_there(site: Path) -> None:
     assert (site / "searchindex.js").exists()
 
 
-def test_the_start_page_says_where_each_reader_begins(site: Path) -> None:
-    """Tables of sentences stand before the list of all pages."""
+def test_the_start_page_has_six_doors_with_a_picture_each(site: Path) -> None:
     text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     begin, _, listed = text.partition("## All pages")
     assert "{toctree}" in listed and "{toctree}" not in begin
-    rows = [line for line in begin.splitlines() if line.startswith("| ") and "](" in line]
-    assert len(rows) >= 10 and all(len(row.split()) > 8 for row in rows)
+    doors = begin.partition("## What do you want to do?")[2].partition("\n## ")[0]
+    found = re.findall(r"^### \[.+\]\((\S+)\)\n\n\[!\[.+\]\((\S+)\)\]\(\1\)$", doors, re.MULTILINE)
+    assert len(found) == 6 == doors.count("### ")
+    for page, picture in found:
+        assert (ROOT / "docs" / page).exists()
+        assert (ROOT / "docs" / picture).stat().st_size < 60_000
     assert len(_Links((site / "docs" / "index.html").read_text(encoding="utf-8")).links) > 60
 
 
