@@ -8,23 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell import console
-from dumbbell.cli.guard import check_places, guarded, levels
-from dumbbell.cli.options import (
-    DEFAULT_STORE,
-    Allow,
-    Cluster,
-    EngineName,
-    Events,
-    File,
-    Repeats,
-    Seed,
-    Set,
-    Shared,
-    StoreDir,
-    Verbose,
-    Workers,
-    Yes,
-)
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import Allow, Execution, File, OnEngine, grouped
 from dumbbell.console import Pulse, print_text
 from dumbbell.console.words import many
 from dumbbell.errors import ExperimentError
@@ -34,14 +19,11 @@ if TYPE_CHECKING:
     from dumbbell.experiment.load import Opened
 
 
+@grouped
 def check(
     file: File,
-    set_: Set = None,
-    seed: Seed = None,
-    repeats: Repeats = None,
-    workers: Workers = None,
-    engine: EngineName = "sim",
-    store: StoreDir = DEFAULT_STORE,
+    *,
+    design: OnEngine,
     allow: Allow = None,
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Compare with the values in this file.")
@@ -55,11 +37,7 @@ def check(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML.")
     ] = None,
-    cluster: Cluster = None,
-    shared: Shared = False,
-    yes: Yes = False,
-    events: Events = None,
-    verbose: Verbose = False,
+    execution: Execution,
 ) -> None:
     """Check expectations and a baseline. The experiment is run first. Exit code 1 if one fails."""
     with guarded():
@@ -67,26 +45,11 @@ def check(
         from dumbbell.cli.sweeps import executed
         from dumbbell.compare.checking import Checking, share_of
 
-        checking = Checking(file, levels(set_), baseline, share_of(tolerance), update=update)
+        given = design.given()
+        checking = Checking(file, given["set"], baseline, share_of(tolerance), update=update)
         check_places(junit, baseline if update else None)
-        with executed(
-            yes=yes,
-            events=events,
-            verbose=verbose,
-            cluster=cluster,
-            shared=shared,
-            workers=workers,
-        ):
-            results = dumbbell.run(
-                file,
-                set=levels(set_),
-                seed=seed,
-                repeats=repeats,
-                workers=workers,
-                engine=engine,
-                store=store,
-                allow=allow,
-            )
+        with executed(execution, design.workers):
+            results = dumbbell.run(file, allow=allow, **given)
         passed = checking.judge(results)
         for line in checking.lines:
             console.out.print(line, soft_wrap=True)

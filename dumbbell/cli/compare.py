@@ -8,23 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell import console
-from dumbbell.cli.guard import check_places, guarded, levels
-from dumbbell.cli.options import (
-    DEFAULT_STORE,
-    Allow,
-    Cluster,
-    Events,
-    File,
-    JsonFile,
-    Repeats,
-    Seed,
-    Set,
-    Shared,
-    StoreDir,
-    Verbose,
-    Workers,
-    Yes,
-)
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import Allow, Design, Execution, File, JsonFile, grouped
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.files.output import write_json
@@ -33,16 +18,14 @@ if TYPE_CHECKING:
     from dumbbell.compare import Comparison
 
 
+@grouped
 def compare(
     file: File,
+    *,
     engines: Annotated[
         str, typer.Option(help="Two engines; the second is the reference: `sim,linux`.")
     ] = "sim,linux",
-    set_: Set = None,
-    seed: Seed = None,
-    repeats: Repeats = None,
-    workers: Workers = None,
-    store: StoreDir = DEFAULT_STORE,
+    design: Design,
     json_file: JsonFile = None,
     figure: Annotated[
         Path | None,
@@ -51,11 +34,7 @@ def compare(
         ),
     ] = None,
     allow: Allow = None,
-    cluster: Cluster = None,
-    shared: Shared = False,
-    yes: Yes = False,
-    events: Events = None,
-    verbose: Verbose = False,
+    execution: Execution,
 ) -> None:
     """Run an experiment on two engines and compare. Exit code 1 for a difference."""
     with guarded():
@@ -64,24 +43,8 @@ def compare(
         from dumbbell.compare.display import comparison_table, summary_line
 
         check_places(json_file, figure)
-        with executed(
-            yes=yes,
-            events=events,
-            verbose=verbose,
-            cluster=cluster,
-            shared=shared,
-            workers=workers,
-        ):
-            found = compare_engines(
-                file,
-                engines.split(","),
-                set=levels(set_),
-                seed=seed,
-                repeats=repeats,
-                workers=workers,
-                store=store,
-                allow=allow,
-            )
+        with executed(execution, design.workers):
+            found = compare_engines(file, engines.split(","), allow=allow, **design.given())
         console.out.print(comparison_table(found))
         console.out.print(summary_line(found))
         if json_file is not None:

@@ -9,7 +9,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import DEFAULT_STORE, JsonFile, StoreArgument
+from dumbbell.cli.options import DEFAULT_STORE, ExperimentName, JsonFile, StoreArgument
 from dumbbell.console.words import many
 from dumbbell.files.output import write_json
 
@@ -33,9 +33,7 @@ def contrast(
         list[str] | None,
         typer.Option(metavar="NAME", help="Metric; may be repeated [default: the usual ones]."),
     ] = None,
-    experiment: Annotated[
-        str | None, typer.Option(help="Experiment of the store [default: the one run last].")
-    ] = None,
+    experiment: ExperimentName = None,
     json_file: JsonFile = None,
 ) -> None:
     """Compare the levels of a factor. Difference, effect size, and whether it is shown."""

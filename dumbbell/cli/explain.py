@@ -8,30 +8,19 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.guard import guarded
-from dumbbell.cli.options import DEFAULT_STORE, StoreArgument
+from dumbbell.cli.options import DEFAULT_STORE, StoreArgument, StoredRun, grouped
 
 #: Columns of the text: at most, and at least.
 _WIDEST, _NARROWEST = 100, 40
 
 
+@grouped
 def explain(
     store: StoreArgument = DEFAULT_STORE,
     *,
     flow: Annotated[str, typer.Option(metavar="FLOW", help="Name of the flow, as in the file.")],
     at: Annotated[str, typer.Option(metavar="TIME", help="Time of what is explained: 12.3 s.")],
-    experiment: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Experiment of the store [default: the one run last]."),
-    ] = None,
-    cell: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LEVELS", help="Levels of factors: 'rtt=10 ms,cc=reno' [default: the first]."
-        ),
-    ] = None,
-    repeat: Annotated[
-        int | None, typer.Option(min=0, help="Repeat, counted from 0 [default: the first].")
-    ] = None,
+    run: StoredRun,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Explain what happened to a flow near a time. Cause, reaction, repair, cost."""
@@ -41,7 +30,8 @@ def explain(
         from dumbbell.explain.display import as_json, lines
         from dumbbell.explain.made_again import explain_stored
 
-        explained = explain_stored(store, flow, at, cell, repeat, Output(stderr=True), experiment)
+        told = Output(stderr=True)
+        explained = explain_stored(store, flow, at, run.cell, run.repeat, told, run.experiment)
         if json:
             print_text(f"{as_json(explained)}\n")
             return

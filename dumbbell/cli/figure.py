@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import StoreArgument
+from dumbbell.cli.options import ExperimentName, StoreArgument
 from dumbbell.codes import Code
 from dumbbell.console import say
 from dumbbell.errors import DumbbellError
@@ -33,9 +33,7 @@ def figure(
         Path | None,
         typer.Option("-o", "--output", help="Output (.svg, .pdf, .png, .html, .json)."),
     ] = None,
-    experiment: Annotated[
-        str | None, typer.Option(help="Experiment of the store [default: the one run last].")
-    ] = None,
+    experiment: ExperimentName = None,
     where: Annotated[
         list[str] | None,
         typer.Option(metavar="FACTOR=LEVEL", help="Level of a factor; may be repeated."),

@@ -1,12 +1,21 @@
-"""Arguments and options of several verbs."""
+"""Arguments and options of several verbs, and groups of options.
+
+A group is a dataclass. `grouped` gives a verb the options of a group in place of the parameter of
+its type. A field of a plain type, without `Annotated`, is no option of this group.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from dumbbell.cli.guard import levels
 from dumbbell.errors import StoreError
 from dumbbell.files.urls import store_path
 
@@ -45,6 +54,10 @@ Stores = Annotated[
 StoreOutput = Annotated[
     Path, typer.Option("-o", "--output", help="Store that receives all runs.", **_PLACE)
 ]
+ExperimentName = Annotated[
+    str | None, typer.Option(help="Experiment of the store [default: the one run last].")
+]
+HtmlOutput = Annotated[Path, typer.Option("-o", "--output", help="Output (HTML).")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the results.")]
 EngineName = Annotated[
     str,
@@ -87,3 +100,100 @@ Events = Annotated[
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show what each worker does.")]
 DEFAULT_STORE = Path("store")
+
+
+@dataclass(frozen=True)
+class Design:
+    """Options of verbs that run an experiment file: what is run, and where runs are kept."""
+
+    set_: Set = None
+    seed: Seed = None
+    repeats: Repeats = None
+    workers: Workers = None
+    engine: str = "sim"
+    store: StoreDir = DEFAULT_STORE
+
+    def given(self) -> dict[str, Any]:
+        """Options as arguments of `dumbbell.run`. Raises `DumbbellError` for a bad `--set`."""
+        own = {name: getattr(self, name) for name in _hints(type(self))}
+        return {"set": levels(own.pop("set_")), **own}
+
+
+@dataclass(frozen=True)
+class OnEngine(Design):
+    """Those of verbs that run it on one engine."""
+
+    engine: EngineName = "sim"
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Options of verbs that make runs: by whom, with whose consent, what is told meanwhile."""
+
+    cluster: Cluster = None
+    shared: Shared = False
+    dry_run: bool = False
+    yes: Yes = False
+    events: Events = None
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True)
+class Rehearsed(Execution):
+    """Those of verbs that can tell beforehand what the runs would take."""
+
+    dry_run: DryRun = False
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """Options of verbs that look at one run of a store."""
+
+    experiment: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Experiment of the store [default: the one run last]."),
+    ] = None
+    cell: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVELS", help="Levels of factors: 'rtt=10 ms,cc=reno' [default: the first]."
+        ),
+    ] = None
+    repeat: Annotated[
+        int | None, typer.Option(min=0, help="Repeat, counted from 0 [default: the first].")
+    ] = None
+
+
+def _hints(group: Any) -> dict[str, Any]:
+    """Options of a group, by field."""
+    hints = get_type_hints(group, include_extras=True)
+    return {
+        one.name: hint for one in fields(group) if hasattr(hint := hints[one.name], "__metadata__")
+    }
+
+
+def grouped(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb with options in place of groups, as typer reads signatures."""
+    hints = get_type_hints(verb, include_extras=True)
+    groups: dict[str, Any] = {name: one for name, one in hints.items() if is_dataclass(one)}
+    parameters = []
+    for name, parameter in inspect.signature(verb).parameters.items():
+        if name in groups:
+            parameters += [
+                parameter.replace(name=one, default=getattr(groups[name], one), annotation=hint)
+                for one, hint in _hints(groups[name]).items()
+            ]
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+
+    @wraps(verb)
+    def flat(**given: Any) -> None:
+        own = {
+            name: group(**{one: given.pop(one) for one in _hints(group)})
+            for name, group in groups.items()
+        }
+        verb(**given, **own)
+
+    flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    flat.__annotations__ = {one.name: one.annotation for one in parameters}
+    return flat

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import HtmlOutput
 from dumbbell.console import say
 
 
 def playground(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Output (HTML).")],
+    output: HtmlOutput,
     file: Annotated[
         Path | None,
         typer.Argument(help="Experiment that the page opens with [default: an example]."),

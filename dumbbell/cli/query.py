@@ -8,7 +8,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import guarded
-from dumbbell.cli.options import StoreArgument
+from dumbbell.cli.options import ExperimentName, StoreArgument
 from dumbbell.codes import Code
 from dumbbell.console import print_text, say
 from dumbbell.errors import DumbbellError
@@ -26,9 +26,7 @@ def query(
     sql: Annotated[
         str, typer.Argument(metavar="SQL", help="Statement that reads: select … from flows")
     ],
-    experiment: Annotated[
-        str | None, typer.Option(help="Experiment of the store [default: the one run last].")
-    ] = None,
+    experiment: ExperimentName = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all rows as JSON.")] = False,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import DEFAULT_STORE, StoreArgument
+from dumbbell.cli.options import DEFAULT_STORE, HtmlOutput, StoreArgument
 from dumbbell.console import say
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Output (HTML).")],
+    output: HtmlOutput,
     store: StoreArgument = DEFAULT_STORE,
     animate: Annotated[
         list[str] | None,

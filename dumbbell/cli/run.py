@@ -10,26 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell import console
-from dumbbell.cli.guard import check_places, guarded, levels
-from dumbbell.cli.options import (
-    DEFAULT_STORE,
-    Allow,
-    Cluster,
-    DryRun,
-    EngineName,
-    Events,
-    File,
-    JsonFile,
-    Repeats,
-    Seed,
-    Set,
-    ShardOption,
-    Shared,
-    StoreDir,
-    Verbose,
-    Workers,
-    Yes,
-)
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import Allow, File, JsonFile, OnEngine, Rehearsed, ShardOption, grouped
 from dumbbell.codes import Code
 from dumbbell.console import say
 from dumbbell.files.output import write_json
@@ -38,14 +20,11 @@ if TYPE_CHECKING:
     from dumbbell.results import Results
 
 
+@grouped
 def run(
     file: File,
-    set_: Set = None,
-    seed: Seed = None,
-    repeats: Repeats = None,
-    workers: Workers = None,
-    engine: EngineName = "sim",
-    store: StoreDir = DEFAULT_STORE,
+    *,
+    design: OnEngine,
     json_file: JsonFile = None,
     captures: Annotated[
         Path | None, typer.Option(help="Folder for captures (pcapng), a file per run.")
@@ -65,12 +44,7 @@ def run(
     ] = None,
     allow: Allow = None,
     shard: ShardOption = None,
-    cluster: Cluster = None,
-    shared: Shared = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    events: Events = None,
-    verbose: Verbose = False,
+    execution: Rehearsed,
 ) -> None:
     """Run an experiment. Finished runs in the store are not repeated."""
     with guarded():
@@ -79,7 +53,6 @@ def run(
         from dumbbell.cli.sweeps import executed, say_forecasts
         from dumbbell.engines import engine_named
         from dumbbell.execution.budget import allowed
-        from dumbbell.execution.elsewhere import refuse_shared_alone
         from dumbbell.execution.exports import Exports
         from dumbbell.execution.forecast import forecast
         from dumbbell.execution.shard import shard_of
@@ -90,24 +63,17 @@ def run(
             shards.refuse_json(json_file)
         check_places(json_file)
         if keep is not None:
-            _keep(keep, engine)
-        refuse_shared_alone(cluster, shared=shared)
-        with executed(
-            yes=yes,
-            events=None if dry_run else events,
-            verbose=verbose,
-            cluster=None if dry_run else cluster,
-            shared=shared and not dry_run,
-            workers=workers,
-        ):
-            if dry_run:
-                changed = load(file, set=levels(set_), repeats=repeats, seed=seed)
+            _keep(keep, design.engine)
+        with executed(execution, design.workers):
+            given = design.given()
+            if execution.dry_run:
+                changed = load(file, **{name: given[name] for name in ("set", "repeats", "seed")})
                 Exports(captures, per_tap, traces).check(changed, file)
                 found = forecast(
                     changed,
-                    engine_named(engine),
-                    store,
-                    workers=workers,
+                    engine_named(design.engine),
+                    design.store,
+                    workers=design.workers,
                     shard=part,
                     allow=allowed(allow),
                 )
@@ -115,22 +81,17 @@ def run(
                 return
             results = dumbbell.run(
                 file,
-                set=levels(set_),
-                seed=seed,
-                repeats=repeats,
-                workers=workers,
-                engine=engine,
-                store=store,
                 captures=captures,
                 per_tap=per_tap,
                 traces=traces,
                 allow=allow,
                 shard=part,
+                **given,
             )
         if part is not None:
-            shards.say_done(part, store)
+            shards.say_done(part, design.store)
         else:
-            _show(results, store, json_file)
+            _show(results, design.store, json_file)
 
 
 #: Effects of factors, and findings, that are printed.

@@ -8,27 +8,17 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.guard import guarded
-from dumbbell.cli.options import DEFAULT_STORE, StoreArgument
+from dumbbell.cli.options import DEFAULT_STORE, StoreArgument, StoredRun, grouped
 
 #: Columns of a drawing: at most, and at least.
 _WIDEST, _NARROWEST = 100, 40
 
 
+@grouped
 def show(
     store: StoreArgument = DEFAULT_STORE,
-    experiment: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Experiment of the store [default: the one run last]."),
-    ] = None,
-    cell: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LEVELS", help="Levels of factors: 'rtt=10 ms,cc=reno' [default: the first]."
-        ),
-    ] = None,
-    repeat: Annotated[
-        int | None, typer.Option(min=0, help="Repeat, counted from 0 [default: the first].")
-    ] = None,
+    *,
+    run: StoredRun,
     at: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Print the state of flows and queues at this time: 5 s."),
@@ -44,7 +34,7 @@ def show(
 
         columns = shutil.get_terminal_size((_WIDEST, 0)).columns
         out = Output(width=max(_NARROWEST, min(_WIDEST, columns)))
-        chosen = choose(store, cell, repeat, experiment)
+        chosen = choose(store, run.cell, run.repeat, run.experiment)
         moment = None if at is None else tables(chosen, at, out)
         out.print(chosen.title, soft_wrap=True)
         for hint in chosen.hints:

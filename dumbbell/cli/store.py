@@ -11,7 +11,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import guarded
-from dumbbell.cli.options import OtherStore, StoreArgument, StoreOutput, Stores
+from dumbbell.cli.options import ExperimentName, OtherStore, StoreArgument, StoreOutput, Stores
 from dumbbell.console.words import many
 
 if TYPE_CHECKING:
@@ -212,9 +212,7 @@ def show_run(
 def export_store(
     store: StoreArgument,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the files.")],
-    experiment: Annotated[
-        str | None, typer.Option(help="Experiment of the store [default: the one run last].")
-    ] = None,
+    experiment: ExperimentName = None,
     table: Annotated[
         list[str] | None, typer.Option(help="Only this table; may be repeated.")
     ] = None,

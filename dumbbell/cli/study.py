@@ -11,22 +11,19 @@ from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
 from dumbbell.cli.options import (
     DEFAULT_STORE,
-    Cluster,
-    DryRun,
     EngineName,
-    Events,
     JsonFile,
+    Rehearsed,
     Repeats,
     ShardOption,
-    Shared,
     StoreDir,
-    Verbose,
     Workers,
-    Yes,
+    grouped,
 )
 from dumbbell.console import say
 from dumbbell.files.output import write_json
 
+StudyName = Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")]
 study_app = typer.Typer(help="Replications of published studies.", no_args_is_help=True)
 
 
@@ -40,8 +37,10 @@ def study_list() -> None:
 
 
 @study_app.command("run")
+@grouped
 def study_run(
-    name: Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")],
+    name: StudyName,
+    *,
     part: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only this part; may be repeated.")
     ] = None,
@@ -54,26 +53,19 @@ def study_run(
         str | None, typer.Option(help="Compare with a reference of the study, as `kernel`.")
     ] = None,
     shard: ShardOption = None,
-    cluster: Cluster = None,
-    shared: Shared = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    events: Events = None,
-    verbose: Verbose = False,
+    execution: Rehearsed,
 ) -> None:
     """Run a study, print its tables, evaluate its claims."""
     with guarded():
         from dumbbell import studies
         from dumbbell.cli import forecasts, shards
         from dumbbell.cli.sweeps import executed, say_forecasts
-        from dumbbell.execution.elsewhere import refuse_shared_alone
         from dumbbell.execution.shard import shard_of
 
         own = shard_of(shard)
         if own is not None:
             shards.refuse_json(json_file)
         check_places(json_file)
-        refuse_shared_alone(cluster, shared=shared)
         chosen: dict[str, Any] = {
             "parts": part or None,
             "engine": engine,
@@ -82,15 +74,8 @@ def study_run(
             "store": store,
             "against": against,
         }
-        with executed(
-            yes=yes,
-            events=None if dry_run else events,
-            verbose=verbose,
-            cluster=None if dry_run else cluster,
-            shared=shared and not dry_run,
-            workers=workers,
-        ):
-            if dry_run:
+        with executed(execution, workers):
+            if execution.dry_run:
                 say_forecasts(forecasts.of_study(name, shard=own, **chosen))
                 return
             if own is not None:
@@ -106,7 +91,7 @@ def study_run(
 
 @study_app.command("animate")
 def study_animate(
-    name: Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")],
+    name: StudyName,
     output: Annotated[
         Path,
         typer.Option("-o", "--output", help="Folder of the pages; reports beside it link to it."),
@@ -152,7 +137,7 @@ def study_tables(
 
 @study_app.command("figures")
 def study_figures(
-    name: Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")],
+    name: StudyName,
     figures: Annotated[list[str], typer.Argument(help="Ids of figures in its `study.yaml`.")],
     store: StoreDir = DEFAULT_STORE,
 ) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from dumbbell import console
+from dumbbell.cli.options import Execution
 from dumbbell.codes import Code
 from dumbbell.console.words import noun
 from dumbbell.errors import DumbbellError
 from dumbbell.execution import use_progress
 from dumbbell.execution.bar import duration_text, progress_on
-from dumbbell.execution.elsewhere import opened_executor
+from dumbbell.execution.elsewhere import opened_executor, refuse_shared_alone
 from dumbbell.execution.events import event_log
 from dumbbell.execution.forecast import Forecast
 from dumbbell.execution.progress import Progress, Several, Silent, Sweep
@@ -53,32 +53,21 @@ class _Consent(Silent):
 
 
 @contextlib.contextmanager
-def watched(*, yes: bool, events: Path | None, verbose: bool) -> Iterator[None]:
-    """Context in which runs are consented to, shown, and written to a file of events."""
+def executed(options: Execution, workers: int | None) -> Iterator[None]:
+    """Context in which runs are consented to, shown, and executed, by a cluster if one is named.
+
+    A dry run executes nothing, and writes no file of events.
+    """
+    refuse_shared_alone(options.cluster, shared=options.shared)
     with contextlib.ExitStack() as stack:
-        receivers: list[Progress] = [] if yes else [_Consent()]
-        receivers.append(progress_on(console.err, verbose=verbose))
-        if events is not None:
-            receivers.append(stack.enter_context(event_log(events)))
+        receivers: list[Progress] = [] if options.yes else [_Consent()]
+        receivers.append(progress_on(console.err, verbose=options.verbose))
+        if options.events is not None and not options.dry_run:
+            receivers.append(stack.enter_context(event_log(options.events)))
         stack.enter_context(use_progress(Several(receivers)))
-        yield
-
-
-@contextlib.contextmanager
-def executed(
-    *,
-    yes: bool,
-    events: Path | None,
-    verbose: bool,
-    cluster: str | None,
-    shared: bool,
-    workers: int | None,
-) -> Iterator[None]:
-    """Context in which runs are watched, and executed by a cluster if one is named."""
-    with (
-        watched(yes=yes, events=events, verbose=verbose),
-        opened_executor(cluster, workers, shared=shared),
-    ):
+        if not options.dry_run:
+            opened = opened_executor(options.cluster, workers, shared=options.shared)
+            stack.enter_context(opened)
         yield
 
 

@@ -10,6 +10,7 @@ from typer.core import TyperCommand
 
 from dumbbell import console
 from dumbbell.cli.guard import guarded, levels
+from dumbbell.cli.options import Set
 from dumbbell.console import say
 
 Names = Annotated[
@@ -66,12 +67,7 @@ def animate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The page [default: SOURCE.html].")
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="FACTOR=LEVEL", help="Use this level of a factor; may be repeated."
-        ),
-    ] = None,
+    set_: Set = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the run.")] = None,
     engine: Annotated[str, typer.Option(help="Engine that executes the run.")] = "sim",
     from_: Annotated[str | None, typer.Option("--from", help="Start time: 10 s.")] = None,

@@ -24,6 +24,16 @@ workload_app = typer.Typer(
     help="Workloads: experiments made of captures and HAR files.", no_args_is_help=True
 )
 
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="The experiment; - prints it [default: workload.yaml]"),
+]
+CongestionControl = Annotated[
+    str,
+    typer.Option(
+        "--congestion-control", metavar="NAME", help="Congestion control of all connections."
+    ),
+]
 #: Default path of an experiment, used only if no such file exists.
 _DEFAULT = Path("workload.yaml")
 _CONNECTIONS_MAX = 20_000
@@ -47,10 +57,7 @@ def from_capture(
         str,
         typer.Argument(help="A capture (pcap, pcapng, also compressed); - reads standard input."),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="The experiment; - prints it [default: workload.yaml]"),
-    ] = None,
+    output: Output = None,
     connections: Annotated[
         int | None,
         typer.Option(
@@ -80,12 +87,7 @@ def from_capture(
         typer.Option(help="RTT without queues, '50 ms' [default: the median of the handshakes]"),
     ] = None,
     buffer: Annotated[str, typer.Option(help="Queue limit at the bottleneck.")] = "50 packets",
-    congestion_control: Annotated[
-        str,
-        typer.Option(
-            "--congestion-control", metavar="NAME", help="Congestion control of all connections."
-        ),
-    ] = "cubic",
+    congestion_control: CongestionControl = "cubic",
 ) -> None:
     """Make an experiment of a capture. Connections have its numbers and sizes."""
     with guarded():
@@ -139,10 +141,7 @@ class Tls(StrEnum):
 @workload_app.command("from-har")
 def from_har(
     file: Annotated[Path, typer.Argument(help="A HAR file, as a browser saves it.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="The experiment; - prints it [default: workload.yaml]"),
-    ] = None,
+    output: Output = None,
     page: Annotated[
         str | None,
         typer.Option(metavar="N|ID", help="Which page, if there are several [default: the first]"),
@@ -152,12 +151,7 @@ def from_har(
     buffer: Annotated[str, typer.Option(help="Queue limit at the line.")] = "1 BDP",
     protocol: Annotated[Protocol, typer.Option(help="Protocol of all servers.")] = Protocol.HTTP2,
     tls: Annotated[Tls, typer.Option(help="TLS of all servers.")] = Tls.TLS13,
-    congestion_control: Annotated[
-        str,
-        typer.Option(
-            "--congestion-control", metavar="NAME", help="Congestion control of all connections."
-        ),
-    ] = "cubic",
+    congestion_control: CongestionControl = "cubic",
 ) -> None:
     """Make an experiment of a HAR file. The page has its objects and their dependencies."""
     with guarded():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import shlex
+from collections import Counter
 
 import pytest
 import typer
@@ -17,6 +19,7 @@ from dumbbell.help.topics import _all_fields, page_names, page_text, topic, topi
 from dumbbell.help.words import words as words_of_tables
 from dumbbell.metrics import METRICS
 from dumbbell.starter.examples import example_names
+from tests.helpers import ROOT
 
 
 def called(*words: str, code: int = 0) -> str:
@@ -173,3 +176,14 @@ def test_examples_of_verbs_name_what_they_need() -> None:
 def test_help_texts_are_no_errors() -> None:
     for words in ((), ("store",)):
         assert "[E016]" not in CliRunner().invoke(app, words).output
+
+
+def test_no_two_verbs_declare_the_same_option() -> None:
+    """Options of several verbs are declared once (`dumbbell/cli/options.py`)."""
+    declared = Counter(
+        ast.unparse(node)
+        for file in (ROOT / "dumbbell/cli").glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Annotated"
+    )
+    assert [text for text, count in declared.items() if count > 1] == []
