@@ -15,12 +15,12 @@ from docutils import nodes
 _TEXTS = "_static/excerpts.js"
 
 
-def texts(document: Any) -> list[list[str]]:
-    """Anchor and text of each section of a page, and first the text before them."""
-    found = [["", document.astext()]]
-    for section in document.findall(nodes.section):
-        found += [[anchor, section.astext()] for anchor in section["ids"]]
-    return found
+def texts(part: Any) -> list[Any]:
+    """Anchors of a page or a section, its own text, and the same of the sections in it."""
+    kept = [one for one in part.children if not isinstance(one, nodes.comment | nodes.raw)]
+    sections = [one for one in kept if isinstance(one, nodes.section)]
+    own = "\n".join(one.astext() for one in kept if one not in sections)
+    return [part["ids"], own, [texts(one) for one in sections]]
 
 
 def add_scripts(app: Any, page: str, template: str, context: Any, document: Any) -> None:
