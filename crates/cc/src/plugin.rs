@@ -27,7 +27,7 @@ impl fmt::Display for Failure {
 }
 
 /// Plug-ins of a run. A plug-in that failed is not called again; the run then ends with its failure.
-pub trait Plugins {
+pub trait Plugins: Send + Sync {
     /// Why a plug-in cannot be used; `None`: it can be.
     fn refusal(&self, plugin: Plugin) -> Option<String>;
 

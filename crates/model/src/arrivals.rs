@@ -144,29 +144,31 @@ fn empirical(points: &[(u64, f64)], share: f64) -> f64 {
 
 /// Flows of a process in order of start: time of the start, and size in bytes.
 #[derive(Clone, Debug)]
-pub struct Draws<'a> {
-    arrivals: &'a Arrivals,
+pub struct Draws {
+    per_second: f64,
+    size: Size,
     times: Rng,
     sizes: Rng,
     at: Span,
     end: Span,
 }
 
-impl Iterator for Draws<'_> {
+impl Iterator for Draws {
     type Item = (Span, u64);
 
     fn next(&mut self) -> Option<(Span, u64)> {
-        let gap_s = -libm::log(unit(&mut self.times)) / self.arrivals.per_second;
+        let gap_s = -libm::log(unit(&mut self.times)) / self.per_second;
         self.at = self.at + Span::from_ps((gap_s * 1e12) as u64);
-        (self.at < self.end).then(|| (self.at, self.arrivals.size.draw(&mut self.sizes)))
+        (self.at < self.end).then(|| (self.at, self.size.draw(&mut self.sizes)))
     }
 }
 
 impl Arrivals {
     /// Draws the flows of a run of this duration.
-    pub fn draws(&self, duration: Span, seed: u64) -> Draws<'_> {
+    pub fn draws(&self, duration: Span, seed: u64) -> Draws {
         Draws {
-            arrivals: self,
+            per_second: self.per_second,
+            size: self.size.clone(),
             times: Rng::named(seed, &format!("arrivals/{}/times", self.name)),
             sizes: Rng::named(seed, &format!("arrivals/{}/sizes", self.name)),
             at: self.start,

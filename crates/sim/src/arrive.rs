@@ -12,7 +12,7 @@ use crate::network::path::Paths;
 use crate::network::route::{FlowRoute, Routes};
 use crate::qdisc::tells_flows_apart;
 use crate::world::World;
-use dumbbell_model::arrivals::{Arrivals, Draws};
+use dumbbell_model::arrivals::Draws;
 use dumbbell_model::scenario::{SprayPolicy, Tcp};
 use dumbbell_model::{Scenario, ScenarioError, Span, Time};
 use std::borrow::Cow;
@@ -46,9 +46,8 @@ struct Common {
 }
 
 /// A process of arrivals at run time.
-struct Process<'a> {
-    spec: &'a Arrivals,
-    draws: Draws<'a>,
+struct Process {
+    draws: Draws,
     /// Start and size of the next flow.
     next: Option<(Span, u64)>,
     /// Number of its first flow in the tables.
@@ -59,19 +58,20 @@ struct Process<'a> {
 }
 
 /// All processes, and the free places.
-pub(crate) struct Arriving<'a> {
-    scenario: &'a Scenario,
-    processes: Vec<Process<'a>>,
+pub(crate) struct Arriving {
+    processes: Vec<Process>,
+    /// Flows of the scenario that begin by themselves.
+    fixed: usize,
     /// True if a flow's place is its number.
     numbered: bool,
     free: Vec<u32>,
     free_endpoints: Vec<u32>,
 }
 
-impl<'a> Arriving<'a> {
+impl Arriving {
     /// Takes the flows that represent the processes off the network's tables.
     pub(crate) fn new(
-        scenario: &'a Scenario,
+        scenario: &Scenario,
         seed: u64,
         targets: &mut Vec<[u32; 2]>,
         paths: &mut Paths,
@@ -87,12 +87,12 @@ impl<'a> Arriving<'a> {
             let flows = draws.clone().count() as u32;
             let next = draws.next();
             let common = Common { targets, path, route };
-            processes.push(Process { spec, draws, next, first, begun: 0, common });
+            processes.push(Process { draws, next, first, begun: 0, common });
             first += flows;
         }
         let pipes = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
         let numbered = pipes.into_iter().any(|pipe| tells_flows_apart(&pipe.queue));
-        Self { scenario, processes, numbered, free: Vec::new(), free_endpoints: Vec::new() }
+        Self { processes, fixed, numbered, free: Vec::new(), free_endpoints: Vec::new() }
     }
 
     /// Number of processes.
@@ -101,15 +101,15 @@ impl<'a> Arriving<'a> {
     }
 
     /// Fields of the flow with this number.
-    pub(crate) fn spec(&self, number: u32) -> FlowSpec<'a> {
-        if let Some(flow) = self.scenario.flows.get(number as usize) {
+    pub(crate) fn spec<'a>(&self, scenario: &'a Scenario, number: u32) -> FlowSpec<'a> {
+        if let Some(flow) = scenario.flows.get(number as usize) {
             let (group, tcp) = (flow.group.as_str(), flow.traffic.tcp());
             let name = Cow::Borrowed(flow.name.as_str());
             return FlowSpec { name, group, from: &flow.from, to: &flow.to, tcp };
         }
         let at = self.processes.partition_point(|process| process.first <= number);
         // Numbers of flows that have begun: there is a process.
-        let Process { spec, first, .. } = &self.processes[at - 1];
+        let (spec, first) = (&scenario.arrivals[at - 1], self.processes[at - 1].first);
         FlowSpec {
             name: Cow::Owned(spec.flow_name((number - first) as usize + 1)),
             group: &spec.group,
@@ -121,7 +121,7 @@ impl<'a> Arriving<'a> {
 
     /// Gives the place of a flow that is over to others.
     pub(crate) fn release(&mut self, flow: &FlowState, place: u32) {
-        if flow.number as usize >= self.scenario.flows.len() {
+        if flow.number as usize >= self.fixed {
             self.free_endpoints.push(flow.endpoint);
             if !self.numbered {
                 self.free.push(place);
@@ -154,7 +154,7 @@ impl World<'_> {
         arriving.next = arriving.draws.next();
         let number = arriving.first + arriving.begun;
         arriving.begun += 1;
-        let flow = arriving.spec.flow(arriving.begun as usize, start, bytes);
+        let flow = self.scenario.arrivals[process].flow(arriving.begun as usize, start, bytes);
         let Common { targets, path, route } = arriving.common;
         let place = self.arriving.place(number, self.flows.len());
         self.schedule_arrival(process);
@@ -162,11 +162,11 @@ impl World<'_> {
             let message = format!("more than {place} flows at once, at {}", self.now);
             let path = format!("arrivals[{process}].per_second");
             self.refusal = Some(ScenarioError { path, message });
-            self.end = self.now;
+            (self.end, self.until) = (self.now, self.now);
             return;
         }
         let Self { scenario, nodes, plugins, seed, .. } = self;
-        let setup = Setup { scenario, nodes, plugins: *plugins, seed: *seed };
+        let setup = Setup { scenario, nodes, plugins: &**plugins, seed: *seed };
         let ends = Ends::open(setup, place, &flow);
         let endpoint = match self.arriving.free_endpoints.pop() {
             Some(free) => free,

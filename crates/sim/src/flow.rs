@@ -23,6 +23,8 @@ pub(crate) struct FlowState {
     pub(crate) dscp: u8,
     /// Its endpoint sends nothing more: it ends with its last packet and its last timer.
     pub(crate) ending: bool,
+    /// All that it sends is acknowledged, or it has given up.
+    pub(crate) over: bool,
     /// It is over: its rows are kept.
     pub(crate) closed: bool,
     /// [`Time::NEVER`] until its endpoint opens it.
@@ -51,6 +53,7 @@ impl FlowState {
             sampled: NOT_SAMPLED,
             dscp,
             ending: false,
+            over: false,
             closed: false,
             start: place.start,
             stop: place.stop,

@@ -8,6 +8,7 @@ extern crate self as dumbbell_sim;
 #[path = "../tests/lab/mod.rs"]
 mod lab;
 
+pub mod agent;
 mod arena;
 mod arrive;
 mod budget;
@@ -16,19 +17,22 @@ mod events;
 mod flow;
 mod forward;
 mod give_back;
+mod held;
 mod lifetime;
 mod network;
 mod qdisc;
 mod record;
+mod session;
 mod setup;
 mod world;
 
 pub use budget::{budget, Budget};
 use dumbbell_cc::plugin::{Failure, NoPlugins, Plugins};
-use dumbbell_model::digest::digest;
 use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::tables::Table;
 use dumbbell_model::{Scenario, ScenarioError, Time};
+use held::Held;
+pub use session::{Pause, Session};
 use thiserror::Error;
 
 /// Results of a run.
@@ -88,24 +92,8 @@ pub fn run_with(
     monitor: &dyn Monitor,
     plugins: &dyn Plugins,
 ) -> Result<Output, RunError> {
-    scenario.validate()?;
-    refuse_programs(scenario)?;
-    refuse_plugins(scenario, plugins)?;
-    let drawn;
-    let mut scenario = scenario;
-    if !scenario.arrivals.is_empty() && arrive::needs_all(scenario) {
-        let all = scenario.drawn(seed).into_owned();
-        drawn = Scenario { arrivals: Vec::new(), ..all };
-        scenario = &drawn;
-    }
-    let mut world = setup::world(scenario, seed, plugins)?;
-    world.begin();
-    world.run(monitor)?;
-    world.check_conservation()?;
-    let tables = world.tables();
-    let digest = digest(&tables);
-    let capture = world.capture.as_ref().map(|capture| capture.file(scenario));
-    Ok(Output { tables, digest, packets: world.packets, events: world.processed, capture })
+    let world = session::begin(Held::Lent(scenario), seed, Held::Lent(plugins))?;
+    session::finish(world, monitor)
 }
 
 /// Refuses plug-ins that cannot be used.

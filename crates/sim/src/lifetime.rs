@@ -16,7 +16,8 @@ impl World<'_> {
         }
         while let Some(flow) = self.over.pop() {
             // Samples have a row of every flow until the end of the run.
-            self.flows[flow as usize].ending = !self.scenario.sampling.samples;
+            let state = &mut self.flows[flow as usize];
+            (state.over, state.ending) = (true, !self.scenario.sampling.samples);
             self.closing.push(flow);
         }
     }
@@ -91,7 +92,9 @@ impl World<'_> {
 #[cfg(test)]
 mod tests {
     use crate::endpoint::Ends;
+    use crate::held::Held::Lent;
     use crate::lab::{delay, dumbbell, mbps, segments, serial, tcp, tcp_of, Silent};
+    use dumbbell_cc::plugin::NoPlugins;
     use dumbbell_model::scenario::{Algorithm, Arrivals, Size};
     use dumbbell_model::{Scenario, Span};
 
@@ -120,11 +123,9 @@ mod tests {
     #[test]
     fn memory_follows_the_flows_at_one_time() {
         let scenario = scenario();
-        let Ok(mut world) = crate::setup::world(&scenario, 1, &dumbbell_cc::plugin::NoPlugins)
-        else {
+        let Ok(mut world) = crate::session::begin(Lent(&scenario), 1, Lent(&NoPlugins)) else {
             panic!("no world")
         };
-        world.begin();
         assert!(world.run(&Silent).is_ok() && world.check_conservation().is_ok());
         // A flow lasts some 10 ms; its last time-out (200 ms) keeps its place. Little's law: 20 places on
         // average of 1800 flows; Poisson, ten standard deviations.

@@ -5,6 +5,7 @@ use crate::arrive::Arriving;
 use crate::endpoint::{self, Setup, FLOW_TIMERS};
 use crate::events::EventQueue;
 use crate::flow::FlowState;
+use crate::held::Held;
 use crate::network::ip_fragment::Reassembly;
 use crate::network::link::{LinkSetup, Pipe};
 use crate::network::lookahead::patient;
@@ -29,10 +30,11 @@ use std::sync::Arc;
 
 /// Builds the world.
 pub(crate) fn world<'a>(
-    scenario: &'a Scenario,
+    held: Held<'a, Scenario>,
     seed: u64,
-    plugins: &'a dyn Plugins,
+    plugins: Held<'a, dyn Plugins + 'a>,
 ) -> Result<World<'a>, ScenarioError> {
+    let scenario = &*held;
     let represented = scenario.with_representatives();
     let mut routes = Routes::new(&represented, seed)?;
     let nodes = Nodes::new(scenario);
@@ -59,7 +61,8 @@ pub(crate) fn world<'a>(
         pipe.observe(scenario.sampling.hops.is_some());
     }
     let arriving = Arriving::new(scenario, seed, &mut targets, &mut paths, &mut routes);
-    let (endpoints, places) = endpoint::build(Setup { scenario, nodes: &nodes, plugins, seed });
+    let (endpoints, places) =
+        endpoint::build(Setup { scenario, nodes: &nodes, plugins: &*plugins, seed });
     let states = places.into_iter().zip(&scenario.flows);
     let states = states.enumerate();
     let mut flows: Vec<FlowState> = states
@@ -80,11 +83,12 @@ pub(crate) fn world<'a>(
         Neighbours::new(spec, names, seed)
     });
     Ok(World {
-        scenario,
         plugins,
         seed,
         now: Time::ZERO,
         end: Time::ZERO + scenario.duration,
+        until: Time::ZERO,
+        pause: None,
         events: EventQueue::new(flow_base + flows.len() * FLOW_TIMERS),
         arena: Arena::default(),
         taps: Taps::new(flows.len()),
@@ -122,6 +126,7 @@ pub(crate) fn world<'a>(
         packets: 0,
         processed: 0,
         timers_set: 0,
+        scenario: held,
     })
 }
 
@@ -143,25 +148,25 @@ const ETHERNET_MTU_BYTES: u32 = 1500;
 const SEARCHED: usize = 16;
 
 /// Nodes by name (validated).
-pub(crate) struct Nodes<'a> {
-    numbers: BTreeMap<&'a str, usize>,
+pub(crate) struct Nodes {
+    numbers: BTreeMap<String, usize>,
     /// Nodes with a serial link.
-    serial: BTreeSet<&'a str>,
+    serial: BTreeSet<String>,
     /// Hosts whose fq paces all their connections, since one asks for it.
-    paced: BTreeSet<&'a str>,
+    paced: BTreeSet<String>,
     /// Options of connections, each once.
     options: RefCell<Vec<Arc<TcpOptions>>>,
 }
 
-impl<'a> Nodes<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
-        let numbers = scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.as_str(), i));
+impl Nodes {
+    fn new(scenario: &Scenario) -> Self {
+        let numbers = scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.clone(), i));
         let sides = scenario.links.iter().flat_map(|l| [(&l.a, &l.forward), (&l.b, &l.backward)]);
         let serial = sides
             .filter(|(_, pipe)| matches!(pipe.shaper, scenario::Shaper::Serial { .. }))
-            .map(|(node, _)| node.as_str());
+            .map(|(node, _)| node.clone());
         let asks = |flow: &&scenario::Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.fq);
-        let paced = scenario.flows.iter().filter(asks).map(|flow| flow.from.as_str());
+        let paced = scenario.flows.iter().filter(asks).map(|flow| flow.from.clone());
         Self {
             numbers: numbers.collect(),
             serial: serial.collect(),
@@ -196,7 +201,7 @@ impl<'a> Nodes<'a> {
     }
 }
 
-fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed: u64) -> Pipe {
+fn pipe(scenario: &Scenario, nodes: &Nodes, link: &Link, forward: bool, seed: u64) -> Pipe {
     let (direction, spec, near, far) = if forward {
         ("forward", &link.forward, &link.a, &link.b)
     } else {
@@ -224,7 +229,7 @@ fn pipe(scenario: &Scenario, nodes: &Nodes<'_>, link: &Link, forward: bool, seed
 /// TCP options of both ends of a flow, before negotiation.
 pub(crate) fn offered(
     scenario: &Scenario,
-    nodes: &Nodes<'_>,
+    nodes: &Nodes,
     flow: &scenario::Flow,
 ) -> [TcpOptions; 2] {
     let own = match &flow.traffic {
@@ -245,7 +250,7 @@ pub(crate) fn offered(
 /// TCP options of both ends of a flow, after negotiation.
 pub(crate) fn options(
     scenario: &Scenario,
-    nodes: &Nodes<'_>,
+    nodes: &Nodes,
     flow: &scenario::Flow,
 ) -> [TcpOptions; 2] {
     let [mut sending, mut receiving] = offered(scenario, nodes, flow);

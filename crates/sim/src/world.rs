@@ -6,6 +6,7 @@ use crate::arrive::Arriving;
 use crate::endpoint::{Created, Endpoint, Ends, Io, Outbox, Run, Timer, FLOW_TIMERS};
 use crate::events::{EventQueue, Source, LAST};
 use crate::flow::FlowState;
+use crate::held::Held;
 use crate::network::ip_fragment::Reassembly;
 use crate::network::link::drop_reason::DropReason;
 use crate::network::link::{Offered, Pipe, Release};
@@ -17,6 +18,7 @@ use crate::record::capture::Capture;
 use crate::record::finished::Finished;
 use crate::record::hops::Hops;
 use crate::record::Recorder;
+use crate::session::Pause;
 use crate::setup::Nodes;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
@@ -37,12 +39,16 @@ const CHANGE: usize = 3;
 const MONITOR_EVENTS: u64 = 1 << 14;
 
 pub(crate) struct World<'a> {
-    pub(crate) scenario: &'a Scenario,
-    pub(crate) nodes: Nodes<'a>,
-    pub(crate) plugins: &'a dyn Plugins,
+    pub(crate) scenario: Held<'a, Scenario>,
+    pub(crate) nodes: Nodes,
+    pub(crate) plugins: Held<'a, dyn Plugins + 'a>,
     pub(crate) seed: u64,
     pub(crate) now: Time,
     pub(crate) end: Time,
+    /// End of this step.
+    pub(crate) until: Time,
+    /// Asks for the end of this step.
+    pub(crate) pause: Option<Pause>,
     pub(crate) events: EventQueue,
     pub(crate) arena: Arena,
     pub(crate) pipes: Vec<Pipe>,
@@ -65,7 +71,7 @@ pub(crate) struct World<'a> {
     /// First violation of conservation by an endpoint that is freed.
     pub(crate) fault: Option<String>,
     /// Flows that arrive during the run.
-    pub(crate) arriving: Arriving<'a>,
+    pub(crate) arriving: Arriving,
     /// Reason to end the run.
     pub(crate) refusal: Option<ScenarioError>,
     /// Some link duplicates packets.
@@ -95,10 +101,11 @@ pub(crate) struct World<'a> {
 }
 
 impl World<'_> {
-    /// Runs to the end.
-    pub(crate) fn run(&mut self, monitor: &dyn Monitor) -> Result<(), RunError> {
+    /// Processes events until a time, that instant included, or until a pause. Returns true for a pause.
+    pub(crate) fn advance(&mut self, at: Time, monitor: &dyn Monitor) -> Result<bool, RunError> {
+        self.until = at.min(self.end);
         while let Some((at, source)) = self.events.peek() {
-            if at > self.end {
+            if at > self.until {
                 break;
             }
             debug_assert!(at >= self.now, "time went back to {at} from {} by {source}", self.now);
@@ -113,17 +120,30 @@ impl World<'_> {
             if !self.closing.is_empty() {
                 self.close_flows();
             }
+            if self.pause.as_ref().is_some_and(Pause::take) {
+                return Ok(true);
+            }
         }
-        if let Some(refusal) = self.refusal.take() {
-            return Err(refusal.into());
-        }
+        Ok(false)
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(&mut self, monitor: &dyn Monitor) -> Result<(), RunError> {
+        self.advance(self.end, monitor)?;
+        self.check_failures()?;
         self.now = self.end;
         self.hand_on_all();
         self.finish_taps();
-        self.look_outside(monitor).or_else(|error| match error {
-            RunError::Cancelled => Ok(()), // It is over.
-            error => Err(error),
-        })
+        monitor.progress(self.end);
+        Ok(())
+    }
+
+    /// Returns the reason to end the run, if there is one.
+    pub(crate) fn check_failures(&mut self) -> Result<(), RunError> {
+        if let Some(refusal) = self.refusal.take() {
+            return Err(refusal.into());
+        }
+        self.plugins.failure().map_or(Ok(()), |failure| Err(RunError::Plugin(failure)))
     }
 
     /// Tells the monitor the time. Ends the run if the monitor asks for it, or a plug-in failed.
@@ -256,7 +276,7 @@ impl World<'_> {
                 self.schedule_pipe(pipe);
             }
             _ => {
-                for lost in self.pipes[pipe].apply_change(self.now, self.scenario) {
+                for lost in self.pipes[pipe].apply_change(self.now, &self.scenario) {
                     if let Some(left_at) = lost.left_at {
                         self.at_near_end(pipe, left_at, lost.packet);
                     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub(crate) struct Setup<'a> {
     pub(crate) scenario: &'a Scenario,
-    pub(crate) nodes: &'a Nodes<'a>,
+    pub(crate) nodes: &'a Nodes,
     pub(crate) plugins: &'a dyn Plugins,
     pub(crate) seed: u64,
 }

@@ -178,7 +178,7 @@ impl Io<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) scenario: &'a Scenario,
-    pub(crate) arriving: &'a Arriving<'a>,
+    pub(crate) arriving: &'a Arriving,
     pub(crate) flows: &'a [FlowState],
     /// Current time, or the end of the run.
     pub(crate) now: Time,
@@ -187,7 +187,7 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     /// Fields of a flow in the tables.
     pub(crate) fn spec(&self, flow: u32) -> FlowSpec<'a> {
-        self.arriving.spec(self.flows[flow as usize].number)
+        self.arriving.spec(self.scenario, self.flows[flow as usize].number)
     }
 }
 

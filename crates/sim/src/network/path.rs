@@ -208,8 +208,10 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::held::Held::Lent;
     use crate::lab::{delay, segments, sprayed, tcp};
     use crate::world::World;
+    use dumbbell_cc::plugin::NoPlugins;
     use dumbbell_model::scenario::{Algorithm, NeighbourDiscovery, SprayPolicy, SprayWhat};
     use dumbbell_model::{Scenario, Span};
 
@@ -244,8 +246,7 @@ mod tests {
         let mut scenario = sprayed(Span::from_s(1), &paths, policy, what);
         scenario.flows.push(tcp("f", 0, Algorithm::Cubic, segments(1)));
         let outward = |scenario: &Scenario| {
-            let Ok(world) = crate::setup::world(scenario, 1, &dumbbell_cc::plugin::NoPlugins)
-            else {
+            let Ok(world) = crate::session::begin(Lent(scenario), 1, Lent(&NoPlugins)) else {
                 panic!("no world")
             };
             assert!(!world.paths.complete());

@@ -151,7 +151,7 @@ impl World<'_> {
             SampleRow::table(&self.recorder.samples),
             QueueRow::table(&self.recorder.queues),
             self.recorder.drops.table(&self.scenario.flows, &self.pipes),
-            self.tap_packets.table(self.scenario),
+            self.tap_packets.table(&self.scenario),
             ProbeRow::table(&probes),
             ConnectionRow::table(&connections),
             HopRow::table(&self.hop_rows()),
@@ -160,7 +160,7 @@ impl World<'_> {
 
     fn hop_rows(&self) -> Vec<HopRow> {
         let name = |pipe: usize| self.pipes[pipe].name.clone();
-        self.hops.as_ref().map_or_else(Vec::new, |hops| hops.rows(self.scenario, name))
+        self.hops.as_ref().map_or_else(Vec::new, |hops| hops.rows(&self.scenario, name))
     }
 
     /// Rows of Multipath TCP connections, which need those of their subflows.
@@ -191,7 +191,7 @@ impl World<'_> {
 
     fn flow_row(&mut self, index: usize) -> FlowRow {
         let flow = &self.flows[index];
-        let spec = self.arriving.spec(flow.number);
+        let spec = self.arriving.spec(&self.scenario, flow.number);
         let mut row = FlowRow {
             flow: spec.name.into_owned(),
             group: spec.group.to_owned(),

@@ -4,8 +4,10 @@
 
 use crate::endpoint::mptcp::ends::Multipath;
 use crate::endpoint::Ends;
+use crate::held::Held::Lent;
 use crate::lab::{apart, delay, mbps, multipath, serial, set_options, Silent};
 use crate::world::World;
+use dumbbell_cc::plugin::NoPlugins;
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Reordering, Scenario, Scheduler, Source};
 use dumbbell_model::Span;
 
@@ -63,10 +65,9 @@ fn received(world: &World<'_>) -> Vec<u8> {
 
 #[track_caller]
 fn arrives_whole(scenario: &Scenario, what: &str) {
-    let Ok(mut world) = crate::setup::world(scenario, 7, &dumbbell_cc::plugin::NoPlugins) else {
+    let Ok(mut world) = crate::session::begin(Lent(scenario), 7, Lent(&NoPlugins)) else {
         panic!("{what}: no world")
     };
-    world.begin();
     assert!(world.run(&Silent).is_ok(), "{what}");
     let connection = connection(&world);
     assert!(connection.conserves().is_ok(), "{what}");

@@ -1,0 +1,152 @@
+//! Agents that learn: flows whose congestion window and pacing rate somebody outside sets between the
+//! steps of a [`Session`](crate::Session).
+//!
+//! An action takes effect at the flow's next ACK, as everything that a congestion control of Linux sets.
+
+mod control;
+mod observation;
+mod reward;
+#[cfg(test)]
+mod tests;
+
+pub use control::{Action, Stepping, OPEN_WINDOW};
+pub use observation::{Kind, Observation, Step, OBSERVATIONS};
+pub use reward::Reward;
+
+use crate::session::{Pause, Session};
+use crate::RunError;
+use control::{lock, Control, Shared};
+use dumbbell_cc::plugin::{Failure, NoPlugins, Plugins};
+use dumbbell_cc::CongestionControl;
+use dumbbell_model::catalogue::plugin::{Facts, Plugin};
+use dumbbell_model::scenario::{Algorithm, Traffic};
+use dumbbell_model::{Scenario, ScenarioError, TcpOptions, Time};
+use std::sync::{Arc, Mutex};
+
+/// Name of an agent's congestion control in results, in place of the content of a file.
+const AGENT: &str = "agent";
+
+/// Which parts an agent sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sets {
+    /// The congestion window.
+    pub cwnd: bool,
+    /// The pacing rate.
+    pub pacing: bool,
+}
+
+/// Agents of a session, by the names of their flows.
+pub struct Agents {
+    flows: Vec<(String, Arc<Mutex<Shared>>)>,
+    sets: Sets,
+}
+
+/// The congestion control of an agent's flow in a scenario.
+fn agent() -> Plugin {
+    Plugin::new(Facts {
+        name: AGENT.to_owned(),
+        sha256: AGENT.to_owned(),
+        parameters: Vec::new(),
+        needs_ecn: false,
+        l4s: false,
+        paced_by_fq: false,
+    })
+}
+
+impl Agents {
+    /// Agents of these flows.
+    pub fn new(flows: &[String], sets: Sets, stepping: Stepping, pause: &Pause) -> Self {
+        let shared = || Arc::new(Mutex::new(Shared::new(stepping, pause.clone())));
+        Self { flows: flows.iter().map(|flow| (flow.clone(), shared())).collect(), sets }
+    }
+
+    /// Gives flows of a scenario to agents.
+    ///
+    /// # Errors
+    /// A flow does not exist, or is no TCP connection of a single path.
+    pub fn take(scenario: &mut Scenario, flows: &[String]) -> Result<(), ScenarioError> {
+        let refuse = |message: String| Err(ScenarioError { path: "flows".to_owned(), message });
+        for name in flows {
+            let subflow = scenario.connections.iter().flat_map(|one| &one.subflows);
+            if subflow.into_iter().any(|subflow| subflow.flow == *name) {
+                return refuse(format!("agent {name}: it is a subflow; an agent has its own flow"));
+            }
+            let Some(flow) = scenario.flows.iter_mut().find(|flow| flow.name == *name) else {
+                let known: Vec<&str> = scenario.flows.iter().map(|flow| &*flow.name).collect();
+                return refuse(format!(
+                    "agent {name}: no such flow; there are {}",
+                    known.join(", ")
+                ));
+            };
+            let Traffic::Tcp(tcp) = &mut flow.traffic else {
+                return refuse(format!("agent {name}: it is no flow of TCP"));
+            };
+            tcp.congestion_control = Algorithm::Plugin(agent());
+        }
+        Ok(())
+    }
+
+    /// Runs a session until the connection of every agent is established. Returns false if the run ends
+    /// before.
+    ///
+    /// # Errors
+    /// See [`Session::run_until`].
+    pub fn open(&self, session: &mut Session) -> Result<bool, RunError> {
+        while !self.flows.iter().all(|(_, shared)| lock(shared).open) {
+            if session.run_until(session.end())? == session.end() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Begins a step: an agent's pause is counted from here.
+    pub fn begin_step(&self) {
+        self.flows.iter().for_each(|(_, shared)| lock(shared).begin_step());
+    }
+
+    /// Sets window and pacing rate of an agent's flow, within 1 packet and `u32::MAX`.
+    pub fn act(&self, agent: usize, action: Action) {
+        let mut shared = lock(&self.flows[agent].1);
+        if let Some(cwnd) = action.cwnd {
+            shared.cwnd = cwnd.clamp(1.0, f64::from(u32::MAX)) as u32;
+        }
+        if let Some(bps) = action.pacing_bps {
+            shared.pacing_rate = (bps / 8.0).max(1.0) as u64;
+        }
+    }
+
+    /// Window in packets, and pacing rate in bit/s, of an agent's flow.
+    pub fn held(&self, agent: usize) -> (f64, f64) {
+        let shared = lock(&self.flows[agent].1);
+        (f64::from(shared.cwnd), shared.pacing_rate as f64 * 8.0)
+    }
+
+    /// Ends an agent's step and tells what happened in it.
+    pub fn step(&self, agent: usize, now: Time) -> Step {
+        let mut shared = lock(&self.flows[agent].1);
+        let (cwnd, pacing_rate) = (shared.cwnd, shared.pacing_rate);
+        shared.state.step(now.as_ns(), cwnd, pacing_rate)
+    }
+}
+
+impl Plugins for Agents {
+    fn refusal(&self, plugin: Plugin) -> Option<String> {
+        (plugin != agent()).then(|| "an agent learns here; no plug-ins can be loaded".to_owned())
+    }
+
+    fn make(&self, plugin: Plugin, flow: &str, options: &TcpOptions) -> Box<dyn CongestionControl> {
+        match self.flows.iter().find(|(name, _)| name == flow) {
+            Some((_, shared)) => Box::new(Control {
+                shared: Arc::clone(shared),
+                paces: self.sets.pacing,
+                windows: self.sets.cwnd,
+            }),
+            None => NoPlugins.make(plugin, flow, options),
+        }
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
+}
