@@ -14,7 +14,7 @@ from dumbbell.compare.display import _folded, _rows
 from dumbbell.compare.engines import CRITERIA, Difference
 from dumbbell.execution.bar import _rate
 from dumbbell.metrics import Interval
-from dumbbell.metrics.numbers import number, with_error
+from dumbbell.metrics.numbers import number, percent, with_error, with_interval
 from dumbbell.report.setup import _words
 from tests.helpers import ROOT
 
@@ -43,6 +43,18 @@ def test_a_small_number_is_plain_and_not_zero(
 ) -> None:
     assert number(value) == words
     assert with_error(value, half) == with_half
+
+
+@pytest.mark.parametrize("ends", [(None, None), (math.nan, math.nan), (2.5, 2.5)])
+def test_a_mean_without_an_interval_stands_alone(ends: tuple[float | None, float | None]) -> None:
+    assert with_interval(2.5, *ends) == "2.50"
+    assert with_interval(None, *ends) == "–"
+    assert with_interval(2.5, 2.0, 2.8) == "2.50 ± 0.50"
+
+
+def test_a_small_share_does_not_look_like_none() -> None:
+    shares = (None, 0.0, 0.0004, 0.0123, 0.5)
+    assert [percent(share) for share in shares] == ["", "0 %", "<0.1 %", "1.2 %", "50 %"]
 
 
 def test_a_queue_in_bytes_is_plain() -> None:

@@ -13,7 +13,7 @@ from dumbbell.compare import Comparison
 from dumbbell.compare.engines import Difference
 from dumbbell.console.words import many
 from dumbbell.metrics import Interval
-from dumbbell.metrics.numbers import with_error
+from dumbbell.metrics.numbers import with_interval
 from dumbbell.summary.flow_names import stem
 
 _MOST_ROWS = 300
@@ -90,5 +90,4 @@ def summary_line(comparison: Comparison) -> str:
 
 
 def _number(found: Interval) -> str:
-    half = max(found.high - found.mean, found.mean - found.low)
-    return with_error(found.mean, half if half == half else 0.0)
+    return with_interval(found.mean, found.low, found.high)

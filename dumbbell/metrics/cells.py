@@ -49,9 +49,9 @@ class Values:
         known = self.per_repeat(names, several)
         return fmean(known) if known else None
 
-    def interval(self, names: Collection[str]) -> Interval:
-        """Mean over the flows of each repeat, then over repeats, with its 95 % interval."""
-        return interval(self.per_repeat(names, "mean"))
+    def interval(self, names: Collection[str] | None = None, several: Several = "mean") -> Interval:
+        """Mean over repeats of the mean (or worst, …) of their flows, with its 95 % interval."""
+        return interval(self.per_repeat(names, several))
 
     def names(self) -> list[str]:
         """Flows or pipes with a value in some repeat, in order."""

@@ -40,3 +40,20 @@ def with_error(value: float, half: float) -> str:
         return f"{number(value)} ± {number(math.ceil(half))}"
     places = min(places, 1 if abs(value) >= 100 else 2 if abs(value) >= 1 else most)
     return f"{value:.{places}f} ± {max(half, 10**-places):.{places}f}"
+
+
+def with_interval(mean: float | None, low: float | None, high: float | None) -> str:
+    """A mean with half the width of its interval; alone where the interval is unknown or empty."""
+    if mean is None or low is None or high is None or not low < high:
+        return number(mean)
+    return with_error(mean, max(high - mean, mean - low))
+
+
+def percent(share: float | None) -> str:
+    """A share with at most one decimal place; what is not 0 does not look so. Empty for none."""
+    if share is None:
+        return ""
+    value = 100 * share
+    if 0 < value < 0.1:
+        return "<0.1 %"
+    return f"{value:.1f} %" if value < 10 and value else f"{value:.0f} %"

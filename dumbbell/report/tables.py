@@ -9,7 +9,7 @@ from dumbbell.console.words import many
 from dumbbell.face.markup import Markup, details, joined, table, tag
 from dumbbell.figures.theme import NAMES
 from dumbbell.metrics import METRICS
-from dumbbell.metrics.numbers import number, with_error
+from dumbbell.metrics.numbers import number, with_interval
 from dumbbell.studies.definition import Study
 from dumbbell.studies.display import heading
 from dumbbell.studies.tables import Row, outside_single_runs
@@ -67,7 +67,7 @@ def _measured(row: Row, column: str) -> Markup:
     value, low, high = (row[f"{column}_{end}"] for end in ("measured", "low", "high"))
     if value is None or low is None:
         return tag("b", number(value))
-    shown, sign, half = with_error(value, max(high - value, value - low)).partition(" ± ")
+    shown, sign, half = with_interval(value, low, high).partition(" ± ")
     title = f"95 % interval {number(low)} to {number(high)}"
     if row.get(f"{column}_runs_low") is not None:
         ends = (number(row[f"{column}_runs_{end}"]) for end in ("low", "high"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from rich.table import Table
 from dumbbell.console.words import many
 from dumbbell.experiment.space import Choice
 from dumbbell.metrics import METRICS, Interval
-from dumbbell.metrics.numbers import number, with_error
+from dumbbell.metrics.numbers import number, with_interval
 from dumbbell.search.measure import aim_of, quantity_of
 from dumbbell.search.points import DURATION, Evaluation, Point, key_of
 from dumbbell.search.run import Outcome
@@ -198,16 +197,8 @@ def _axis(title: str, metric: str) -> str:
     return title if unit in ("", "share") else f"{title}\n{unit}"
 
 
-def _half(found: Interval) -> float:
-    half = max(found.high - found.mean, found.mean - found.low)
-    return 0.0 if math.isnan(half) else half
-
-
 def _value(found: Interval, intervals: bool = True) -> str:
-    if found.count == 0:
-        return "–"
-    half = _half(found)
-    return with_error(found.mean, half) if intervals and half > 0 else number(found.mean)
+    return with_interval(found.mean, found.low, found.high) if intervals else number(found.mean)
 
 
 def _with_unit(metric: str, found: Interval) -> str:

@@ -10,7 +10,7 @@ from rich.console import JustifyMethod, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from dumbbell.metrics.numbers import number, with_error
+from dumbbell.metrics.numbers import number, with_interval
 from dumbbell.studies.agreement_display import AgreementTable, agreement_line
 from dumbbell.studies.definition import Study
 from dumbbell.studies.quantities import ENOUGH_RUNS
@@ -85,10 +85,7 @@ def _digits(text: str) -> str:
 
 
 def _with_interval(row: Row, column: str) -> str:
-    value, low, high = (row[f"{column}_{end}"] for end in ("measured", "low", "high"))
-    if value is None or low is None:
-        return number(value)
-    return with_error(value, max(high - value, value - low))
+    return with_interval(*(row[f"{column}_{end}"] for end in ("measured", "low", "high")))
 
 
 def claims_table(claims: list[ClaimResult]) -> RichTable:

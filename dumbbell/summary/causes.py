@@ -172,7 +172,7 @@ def _use_by_phase(cell: CellLine, link: LinkLine, phases: list[Phase]) -> str:
     told = []
     for phase, used in known:
         new = pipe.change_at(phase.begin_s) if pipe else ""
-        told.append(f"{_time(phase)}{f' ({new})' if new else ''} {100 * used:.0f} %")
+        told.append(f"{time_of(phase)}{f' ({new})' if new else ''} {100 * used:.0f} %")
     changes = pipe.changes if pipe else ()
     lost = any("loss" in words and words != "no loss" for _, words in changes)
     senders = [flow for flow in cell.flows if flow.bulk and flow.algorithm not in _BY_MODEL]
@@ -239,11 +239,13 @@ def _together(cell: CellLine, groups: list[FlowLine]) -> str:
         return ""
     last = max(together, key=lambda phase: phase.end_s - phase.begin_s)
     shares = ", ".join(f"{title} {number(last.goodput_mbps[title])}" for title in titles)
-    words = f"{_time(last)}, together: {shares} Mbit/s"
+    words = f"{time_of(last)}, together: {shares} Mbit/s"
     if alone:
         first = alone[0]
         (title,) = [one for one in titles if one in first.goodput_mbps]
-        words = f"{_time(first)}: {title} alone {number(first.goodput_mbps[title])} Mbit/s; {words}"
+        words = (
+            f"{time_of(first)}: {title} alone {number(first.goodput_mbps[title])} Mbit/s; {words}"
+        )
     return words
 
 
@@ -275,5 +277,6 @@ def _packets(count: float | None) -> str:
     return f"{number(whole)} packet{'' if whole == 1 else 's'}"
 
 
-def _time(phase: Phase) -> str:
+def time_of(phase: Phase) -> str:
+    """`0–10 s`."""
     return f"{number(round(phase.begin_s, 1))}–{number(round(phase.end_s, 1))} s"

@@ -92,6 +92,12 @@ def of_links(cell: CellLine, name: str, choose: Callable[[Iterable[float]], floa
     return choose(known) if known else None
 
 
+def means(tables: Tables, metric: str, cells: list[CellLine]) -> list[float | None]:
+    """Mean of a metric in each cell; None where it is not known."""
+    values = CellValues(tables, [METRICS[metric]])
+    return [values.of(metric, tuple(cell.levels.values())).mean() for cell in cells]
+
+
 def cells(tables: Tables) -> list[CellLine]:
     """All cells, in order."""
     factors = list(tables.experiment.factors)

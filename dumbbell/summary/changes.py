@@ -9,6 +9,7 @@ from rich.table import Table
 
 from dumbbell.metrics.numbers import number
 from dumbbell.metrics.phases import Phase
+from dumbbell.summary.causes import time_of
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 from dumbbell.summary.setting import PipeSetting
@@ -62,12 +63,12 @@ def _of_cell(cell: CellLine) -> list[list[str]]:
 def _row(phase: Phase, name: str, pipe: PipeSetting) -> list[str]:
     used = phase.used.get(name)
     return [
-        f"{number(round(phase.begin_s, 1))}–{number(round(phase.end_s, 1))} s",
+        time_of(phase),
         name,
         pipe.change_at(phase.begin_s),
         "" if used is None else f"{100 * used:.0f} %",
-        _ms(phase.delay_p50_ms.get(name)),
-        _ms(phase.delay_p95_ms.get(name)),
+        delay_text(phase.delay_p50_ms.get(name)),
+        delay_text(phase.delay_p95_ms.get(name)),
         settled(phase, name),
     ]
 
@@ -84,7 +85,8 @@ def settled(phase: Phase, name: str) -> str:
     return words if level is None else f"{words}, at {number(round(level, 1))} ms"
 
 
-def _ms(value: float | None) -> str:
+def delay_text(value: float | None) -> str:
+    """Delay in ms for a table; empty for none."""
     return "" if value is None else number(value if value >= 1 else round(value, 2))
 
 

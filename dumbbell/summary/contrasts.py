@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dumbbell.metrics import METRICS, Tables, summary
+from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.numbers import number
-from dumbbell.summary.cells import CellLine, of_links
+from dumbbell.summary.cells import CellLine, means, of_links
 from dumbbell.summary.differences import reasons
 from dumbbell.summary.links import shown
 
@@ -54,13 +54,10 @@ _ASKED = {
 
 def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
     """Quantities by which cells are told apart, the most asked for first."""
-    factors = list(results.experiment.factors)
-    found = []
-    for name, words in _ASKED.items():
-        rows = summary(results, METRICS[name], by=factors).rows(named=True)
-        means = {tuple(row[one] for one in factors): row["mean"] for row in rows if row["count"]}
-        values = [means.get(tuple(cell.levels.values())) for cell in cells]
-        found.append(Quantity(words, METRICS[name].unit, values))
+    found = [
+        Quantity(words, METRICS[name].unit, means(results, name, cells))
+        for name, words in _ASKED.items()
+    ]
     several = any(sum(one.count for one in cell.flows if one.bulk) > 1 for cell in cells)
     goodput = _SUM if several else _GOODPUT
     of_cells: dict[tuple[str, str], Callable[[CellLine], float | None]] = {

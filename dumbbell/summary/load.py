@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from typing import Any
 
-import polars as pl
 from rich.console import Group
 from rich.table import Table
 
-from dumbbell.metrics import METRICS, Metric, Tables
-from dumbbell.metrics.numbers import number, with_error
-from dumbbell.metrics.statistics import interval
+from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.cells import CellValues, Levels, Values
+from dumbbell.metrics.numbers import number, with_interval
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
 #: The worst call; of a single call nothing.
@@ -34,51 +35,36 @@ def rows(results: Tables) -> list[dict[str, Any]]:
     if not results.has("probes"):
         return []
     factors = list(results.experiment.factors)
-    columns = {
-        name: _of_cells(results, METRICS[metric], kind, worst=name == _WORST)
-        for name, (_, metric, kind) in COLUMNS.items()
-    }
+    metrics = {metric for _, metric, _ in COLUMNS.values()}
+    values = CellValues(results, [METRICS[name] for name in metrics])
+    flows: dict[Levels, dict[str, list[str]]] = {}
+    for *levels, flow, kind in (
+        results.flows.select(*factors, "flow", "kind").unique(maintain_order=True).iter_rows()
+    ):
+        flows.setdefault(tuple(levels), {}).setdefault(kind, []).append(flow)
     done: list[dict[str, Any]] = []
-    for cell in results.flows.select(factors or "run").unique(maintain_order=True).iter_rows():
-        row: dict[str, Any] = dict(zip(factors, cell, strict=False))
-        for name, found in columns.items():
-            low, mean, high = found.get(cell if factors else (), (None, None, None))
+    for cell, own in flows.items():
+        row: dict[str, Any] = dict(zip(factors, cell, strict=True))
+        for name, (_, metric, kind) in COLUMNS.items():
+            found = values.of(metric, cell)
+            low, mean, high = _interval(found, own.get(kind, []) if kind else None, name == _WORST)
             row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
         done.append(row)
-        if not factors:
-            break
     return done
 
 
-Interval = tuple[float | None, float | None, float | None]
-
-
-def _of_cells(
-    results: Tables, metric: Metric, kind: str, *, worst: bool
-) -> dict[tuple[object, ...], Interval]:
-    """Low, mean and high of a metric by cell: of the mean of its flows, or of the worst of several.
-
-    A larger value is the better one where the worst is asked for.
-    """
-    factors = list(results.experiment.factors)
-    frame = metric.measure(results).filter(pl.col("value").is_not_nan())
-    if kind:
-        frame = frame.filter(pl.col("kind") == kind)
-    runs = frame.group_by([*factors, "repeat"], maintain_order=True)
-    of_runs = runs.agg(pl.col("value").mean())
-    if worst:
-        of_runs = runs.agg(pl.col("value").min(), pl.len().alias("flows"))
-        of_runs = of_runs.filter(pl.col("flows") > 1).drop("flows")
-    cells: dict[tuple[object, ...], list[float]] = {}
-    for *cell, _, value in of_runs.sort("repeat", maintain_order=True).iter_rows():
-        cells.setdefault(tuple(cell), []).append(value)
-    return {cell: _interval(values) for cell, values in cells.items()}
-
-
-def _interval(values: list[float]) -> Interval:
-    found = interval(values)
-    known = found.low == found.low
-    return (found.low if known else None, found.mean, found.high if known else None)
+def _interval(
+    values: Values, flows: Collection[str] | None, worst: bool
+) -> tuple[float | None, float | None, float | None]:
+    """Low, mean and high of the mean of some flows (None: all), or of the worst of several."""
+    if worst and len(values.names()) < 2:
+        return None, None, None
+    # A larger value is the better one where the worst is asked for.
+    found = values.interval(flows, "min" if worst else "mean")
+    low, mean, high = (
+        None if math.isnan(one) else one for one in (found.low, found.mean, found.high)
+    )
+    return low, mean, high
 
 
 def table(results: Tables, width: int = WIDTH) -> Group | None:
@@ -103,8 +89,4 @@ def table(results: Tables, width: int = WIDTH) -> Group | None:
 def text(row: dict[str, Any], name: str, *, intervals: bool = True) -> str:
     """A column of a row, with its interval."""
     mean, low, high = (row[name + end] for end in ("", "_low", "_high"))
-    if mean is None:
-        return "–"
-    if low is None or high is None or high <= low or not intervals:
-        return number(mean)
-    return with_error(mean, max(high - mean, mean - low))
+    return with_interval(mean, low, high) if intervals else number(mean)

@@ -10,7 +10,7 @@ from rich.table import Table
 from dumbbell.limits.outages import has_outages
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics import summary as over_repeats
-from dumbbell.metrics.numbers import number, with_error
+from dumbbell.metrics.numbers import number, with_interval
 from dumbbell.scenario import read_scenario
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
@@ -58,9 +58,8 @@ _KINDS = ("tcp", "mptcp", "subflow")
 
 
 def _text(row: dict[str, Any], *, intervals: bool) -> str:
-    if not intervals or not row["high"] > row["low"]:
-        return number(row["mean"])
-    return with_error(row["mean"], max(row["high"] - row["mean"], row["mean"] - row["low"]))
+    mean: float = row["mean"]
+    return with_interval(mean, row["low"], row["high"]) if intervals else number(mean)
 
 
 def table(results: Tables, width: int = WIDTH) -> Group | None:

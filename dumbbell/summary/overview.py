@@ -12,15 +12,16 @@ from rich.table import Table
 
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.arrivals import without_arrivals
-from dumbbell.metrics.numbers import number, with_error
+from dumbbell.metrics.numbers import number, percent, with_interval
 from dumbbell.metrics.statistics import Interval
 from dumbbell.rows import repeats_range, repeats_words
 from dumbbell.summary import load as load_summary
 from dumbbell.summary import pages as page_summary
 from dumbbell.summary import programs as program_summary
 from dumbbell.summary.cells import CellLine
+from dumbbell.summary.changes import delay_text
 from dumbbell.summary.contrasts import contrasts
-from dumbbell.summary.findings import findings
+from dumbbell.summary.findings import arrow, findings
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 from dumbbell.summary.flow_lines import FlowLine
 from dumbbell.summary.links import LinkLine, shown
@@ -130,51 +131,34 @@ def _flow_line(flow: FlowLine, intervals: bool) -> Line:
         "share": _together(flow, flow.share),
         "joint": _together(flow, flow.joint_share),
         "rtt": _value(flow.rtt_ms, intervals),
-        "lost" if flow.algorithm in NOT_REPEATED else "again": _percent(flow.lost),
+        "lost" if flow.algorithm in NOT_REPEATED else "again": percent(flow.lost),
     }
     return shortened(flow.title), {key: text for key, text in texts.items() if text}
 
 
 def _together(flow: FlowLine, share: float | None) -> str:
     """Share of a flow; of several, whose goodput is a mean, the sum of their shares."""
-    return f"Σ{_percent(share)}" if flow.count > 1 and share is not None else _percent(share)
+    return f"Σ{percent(share)}" if flow.count > 1 and share is not None else percent(share)
 
 
 def _link_line(link: LinkLine) -> Line:
-    name, _, way = link.pipe.rpartition("/")
-    arrow = "→" if way == "forward" else "←"
     texts = {
         "rate": number(link.throughput_mbps),
-        "use": _percent(link.used),
-        "p50": _ms(link.delay_p50_ms),
-        "p95": _ms(link.delay_p95_ms),
-        "marked": _percent(link.marked),
-        "lost": _percent(link.dropped),
+        "use": percent(link.used),
+        "p50": delay_text(link.delay_p50_ms),
+        "p95": delay_text(link.delay_p95_ms),
+        "marked": percent(link.marked),
+        "lost": percent(link.dropped),
         "jain": "" if link.jain is None else number(round(link.jain, 2)),
     }
-    named = f"{arrow} {shortened(name)}"
-    return named, {key: text for key, text in texts.items() if text}
+    name, _, way = link.pipe.rpartition("/")
+    return arrow(f"{shortened(name)}/{way}"), {key: text for key, text in texts.items() if text}
 
 
 def _value(found: Interval, intervals: bool) -> str:
     if math.isnan(found.mean):
         return ""
-    half = max(found.high - found.mean, found.mean - found.low)
-    return with_error(found.mean, half) if intervals and half > 0 else number(found.mean)
-
-
-def _ms(value: float | None) -> str:
-    return "" if value is None else number(value if value >= 1 else round(value, 2))
-
-
-def _percent(share: float | None) -> str:
-    """A share with at most one decimal place; what is not 0 does not look so."""
-    if share is None:
-        return ""
-    percent = 100 * share
-    if 0 < percent < 0.1:
-        return "<0.1 %"
-    return f"{percent:.1f} %" if percent < 10 and percent else f"{percent:.0f} %"
+    return with_interval(found.mean, found.low, found.high) if intervals else number(found.mean)
 
 
 def to_json(results: Tables, every: list[CellLine]) -> dict[str, Any]:

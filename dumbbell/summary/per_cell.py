@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dumbbell.metrics import METRICS, Tables, summary
-from dumbbell.metrics.numbers import number
-from dumbbell.summary.cells import CellLine, of_links
+from dumbbell.metrics import Tables
+from dumbbell.metrics.numbers import number, percent
+from dumbbell.summary.cells import CellLine, means, of_links
 from dumbbell.summary.flow_lines import FlowLine
 
 #: Metrics of applications, where they were measured, and their headings.
@@ -22,9 +22,7 @@ def rows(cells: list[CellLine], results: Tables) -> tuple[list[str], list[list[s
     """Headings without the factors, and texts of each cell, without columns that nothing fills."""
     columns: dict[str, list[float | None]] = {}
     for name, heading in _ASKED.items():
-        means = _means(results, name, cells)
-        if any(value is not None for value in means):
-            columns[heading] = means
+        columns[heading] = means(results, name, cells)
     for heading, value in _COLUMNS.items():
         columns[heading] = [value(cell) for cell in cells]
     shown = {
@@ -60,13 +58,6 @@ def _each_flow(cell: CellLine, mbps: Callable[[FlowLine], float | None]) -> str:
         f"{flow.algorithm} {number(rate)}" if named else number(rate)
         for flow, rate in zip(flows, rates, strict=True)
     )
-
-
-def _means(results: Tables, name: str, cells: list[CellLine]) -> list[float | None]:
-    factors = list(results.experiment.factors)
-    found = summary(results, METRICS[name], by=factors).rows(named=True)
-    known = {tuple(row[one] for one in factors): row["mean"] for row in found if row["count"] > 0}
-    return [known.get(tuple(cell.levels.values())) for cell in cells]
 
 
 def _seen(share: float | None) -> float | None:
@@ -127,9 +118,4 @@ def caption(head: list[str]) -> str:
 def _text(heading: str, value: float | None) -> str:
     if value is None:
         return ""
-    if heading not in _SHARES:
-        return number(value)
-    percent = 100 * value
-    if 0 < percent < 0.1:
-        return "<0.1 %"
-    return f"{percent:.1f} %" if percent < 10 and percent else f"{percent:.0f} %"
+    return percent(value) if heading in _SHARES else number(value)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.limits.datagrams import packets_of
+from dumbbell.limits.applications import read_mbps, written_mbps
+from dumbbell.limits.datagrams import burst_packets
 from dumbbell.limits.flows import FRAME_BYTES, flow_limits, narrowest_pipes
 from dumbbell.limits.pipes import pipes_of, rate_of
-from dumbbell.scenario import Flow, Pipe, Scenario, Udp
+from dumbbell.scenario import Pipe, Scenario
 from dumbbell.summary.pipe_words import change_words
 
 #: Times of a change closer than this are the same.
@@ -106,11 +107,6 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
     """Setting of a scenario and some of its flows; flows of pages and arrivals are left out."""
     pipes = {name: _pipe(pipe) for name, pipe in pipes_of(spec).items()}
     found = {}
-    bursts = {
-        flow["name"]: _burst_packets(udp)
-        for flow in spec["flows"]
-        if (udp := flow["traffic"].get("udp"))
-    }
     flows_of = {flow["name"]: flow for flow in spec["flows"]}
     for name in dict.fromkeys(flows):
         try:
@@ -118,17 +114,16 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
         except (KeyError, ValueError):
             continue
         rate = limits.rate_bps * 1e-6 if limits.rate_bps < float("inf") else None
-        burst = bursts.get(name, 0.0)
-        base = 1e3 * limits.base_rtt_s
         own = flows_of.get(name)
+        udp = own["traffic"].get("udp") if own else None
         found[name] = FlowSetting(
-            base_rtt_ms=base,
+            base_rtt_ms=1e3 * limits.base_rtt_s,
             bdp_packets=limits.bdp_packets if math.isfinite(limits.bdp_packets) else None,
             bottlenecks=len(narrow),
             rate_mbps=rate,
-            burst_packets=burst,
-            written_mbps=_written_mbps(own) if own else None,
-            read_mbps=_read_mbps(own) if own else None,
+            burst_packets=burst_packets(udp) if udp else 0.0,
+            written_mbps=written_mbps(own) if own else None,
+            read_mbps=read_mbps(own) if own else None,
         )
     spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
     sack = {node["tcp"]["tcp_sack"] for node in spec["nodes"] if node["tcp"]}
@@ -138,27 +133,6 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
         next(iter(spraying)) if len(spraying) == 1 else "",
         next(iter(sack)) if len(sack) == 1 else None,
     )
-
-
-def _burst_packets(udp: Udp) -> float:
-    """Packets of the datagrams of one interval."""
-    datagrams = udp["rate_bps"] * udp["interval_ns"] / 8e9 / udp["datagram_bytes"]
-    return datagrams * packets_of(udp)
-
-
-def _written_mbps(flow: Flow) -> float | None:
-    """Rate at which the application of a TCP flow writes; None without a limit."""
-    tcp: Any = flow["traffic"].get("tcp")
-    source = tcp["source"] if tcp else None
-    periodic = source.get("periodic") if isinstance(source, dict) else None
-    return 8e3 * periodic["chunk_bytes"] / periodic["interval_ns"] if periodic else None
-
-
-def _read_mbps(flow: Flow) -> float | None:
-    """Rate at which the application of its receiver reads; None without a limit."""
-    tcp: Any = flow["traffic"].get("tcp")
-    rate = tcp["sink"]["rate_bps"] if tcp else None
-    return rate * 1e-6 if rate else None
 
 
 def _pipe(pipe: Pipe) -> PipeSetting:
