@@ -8,7 +8,6 @@ from typing import Any
 
 MAX_REPEATS = 100_000
 MAX_EVALUATIONS = 10_000
-MAX_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)

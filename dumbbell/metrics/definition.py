@@ -11,9 +11,6 @@ import polars as pl
 
 from dumbbell.errors import DefectWarning
 
-#: Columns that every stored table carries besides the factors.
-RUN_COLUMNS = ("run", "repeat", "seed")
-
 
 class ExperimentFacts(Protocol):
     """Factors and levels of an experiment, in order, as metrics need them."""

@@ -189,11 +189,6 @@ def _applications(one: CellLine, other: CellLine) -> Iterable[str]:
             yield f"{words} {number(min(known))} Mbit/s."
 
 
-def _least(cell: CellLine, value: Callable[[FlowSetting], float | None]) -> float | None:
-    flows = cell.setting.flows.values() if cell.setting else ()
-    return min((rate for flow in flows if (rate := value(flow)) is not None), default=None)
-
-
 #: Rates of the ends of a flow.
 _LIMITS: dict[str, Callable[[FlowSetting], float | None]] = {
     "The sending application writes only": lambda flow: flow.written_mbps,
