@@ -3,21 +3,24 @@
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Final, final
 
+from numpy.typing import NDArray
+
 from dumbbell.codes import Code
 
 __all__ = [
     "Cancelled",
     "Cell",
     "DefectError",
-    "PluginError",
     "Experiment",
     "Monitor",
     "Network",
     "Output",
+    "PluginError",
     "RefusedError",
     "RoutingError",
     "ScenarioError",
     "Survey",
+    "Worlds",
     "access_models",
     "budget",
     "capture_packets",
@@ -26,6 +29,7 @@ __all__ = [
     "default_profile",
     "engine_version",
     "experiment_schema",
+    "gym_catalogue",
     "profiles",
     "run",
     "survey",
@@ -158,6 +162,70 @@ class Network:
         Raises:
             RoutingError: There is no path, or it has a loop.
         """
+
+@final
+class Worlds:
+    """Runs of scenarios whose flows agents control, moved on by one call: see `dumbbell.gym`.
+
+    Arrays have the shape (worlds, agents, …) and are contiguous.
+    """
+
+    def __new__(
+        cls,
+        worlds: int,
+        agents: Sequence[str],
+        actions: Sequence[str],
+        scaled: bool,
+        stepping: str,
+        count: int,
+        length_ns: int,
+        observations: Sequence[str],
+        normalised: bool,
+        reward: str,
+    ) -> Worlds:
+        """Worlds without an episode.
+
+        Args:
+            worlds: Number of worlds.
+            agents: Names of the agents' flows.
+            actions: Names of what an agent sets.
+            scaled: Actions are −1 to 1, on a logarithmic scale between their bounds.
+            stepping: `time`, `rtt` or `acks`.
+            count: Round trips or ACKs of a step.
+            length_ns: Length of a step, or its most, ns.
+            observations: Names of what an agent sees.
+            normalised: Observations have no unit.
+            reward: Name of the reward.
+        """
+
+    def add(self, scenario_json: str, kept: bool) -> int:
+        """Adds a scenario, with its tables if they are kept; returns its number."""
+
+    def reset(self, world: int, scenario: int, seed: int, observations: NDArray[Any]) -> bool:
+        """Begins an episode. Returns False if the run ends before all agents are connected."""
+
+    def step(
+        self,
+        actions: NDArray[Any],
+        skip: Sequence[bool],
+        observations: NDArray[Any],
+        rewards: NDArray[Any],
+        states: NDArray[Any],
+    ) -> None:
+        """Moves on all worlds but those to skip. States: 0 running, 1 flow over, 2 run over.
+
+        Raises:
+            ValueError: An action is out of range; nothing has moved.
+        """
+
+    def values(self, world: int, agent: int) -> tuple[float, list[float]] | None:
+        """Virtual time in s and all observations, each in its unit; None: no episode."""
+
+    def finish(self, world: int) -> Output:
+        """Runs an episode to its end with the last actions; it is closed then."""
+
+def gym_catalogue() -> str:
+    """What agents can see, set and be rewarded by, as JSON."""
 
 def run(scenario_json: str, seed: int, monitor: Monitor | None = None) -> Output: ...
 def validate(scenario_json: str) -> None: ...

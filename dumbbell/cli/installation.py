@@ -34,6 +34,7 @@ EXTRAS = {
     "search": ("optuna",),
     "remote": ("fsspec", "s3fs"),
     "cluster": ("distributed",),
+    "gym": ("gymnasium", "pettingzoo", "cma"),
 }
 _PROBE = """\
 dumbbell: 1

@@ -6,6 +6,7 @@ mod capture_packets;
 mod experiment;
 mod network;
 mod trace;
+mod worlds;
 
 use dumbbell_model::catalogue::CATALOGUE;
 use dumbbell_model::tables::{Kind, ALL};
@@ -180,6 +181,11 @@ fn run(
         .detach(|| catch_unwind(AssertUnwindSafe(simulate)))
         .map_err(|payload| DefectError::new_err(panic_message(payload.as_ref())))?
         .map_err(|e| run_error(py, &e))?;
+    self::output(py, output)
+}
+
+/// Results for Python.
+fn output(py: Python<'_>, output: dumbbell_sim::Output) -> PyResult<Output> {
     let mut tables = Vec::with_capacity(output.tables.len());
     for table in output.tables {
         let name = table.spec.name;
@@ -424,6 +430,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Output>()?;
     module.add_class::<Survey>()?;
     module.add_class::<network::Network>()?;
+    module.add_class::<worlds::Worlds>()?;
+    module.add_function(wrap_pyfunction!(worlds::gym_catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::experiment_schema, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::access_models, module)?)?;

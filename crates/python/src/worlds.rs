@@ -1,0 +1,381 @@
+//! Worlds in which agents learn: many runs, moved on by one call.
+
+use crate::{output, panic_message, run_error, scenario_error, DefectError, Output};
+use dumbbell_model::{Scenario, Span};
+use dumbbell_sim::agent::{Action, Agents, Observation, Reward, Sets, Step, Stepping};
+use dumbbell_sim::{Pause, RunError, Session};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What an action sets.
+#[derive(Clone, Copy, PartialEq)]
+enum Act {
+    Cwnd,
+    CwndFactor,
+    PacingRate,
+    PacingFactor,
+}
+
+/// Actions: name, unit, least and largest value, one sentence.
+const ACTIONS: [(&str, Act, &str, f64, f64, &str); 4] = [
+    ("cwnd", Act::Cwnd, "packets", 1.0, 1e5, "Congestion window."),
+    ("cwnd_factor", Act::CwndFactor, "", 0.1, 10.0, "Multiple of the present congestion window."),
+    ("pacing_rate", Act::PacingRate, "Mbit/s", 0.01, 1e5, "Pacing rate."),
+    ("pacing_factor", Act::PacingFactor, "", 0.1, 10.0, "Multiple of the present pacing rate."),
+];
+
+/// Largest window, packets, and largest pacing rate, bit/s, that factors reach.
+const MOST: (f64, f64) = (1e5, 1e11);
+
+/// State of an agent after a step.
+const RUNNING: u8 = 0;
+const OVER: u8 = 1;
+const END: u8 = 2;
+
+/// A run.
+struct World {
+    session: Session,
+    agents: Arc<Agents>,
+    /// Numbers of the agents' flows.
+    flows: Vec<usize>,
+    last: Vec<Step>,
+}
+
+/// What all worlds have in common.
+struct Common {
+    agents: Vec<String>,
+    actions: Vec<Act>,
+    /// Actions are −1 to 1, on a logarithmic scale between their bounds.
+    scaled: bool,
+    stepping: Stepping,
+    /// Length of a step, or the most of one that ends by ACKs.
+    length: Span,
+    observations: Vec<Observation>,
+    normalised: bool,
+    reward: Reward,
+}
+
+/// Runs of scenarios with agents.
+#[pyclass(module = "dumbbell._core")]
+pub(crate) struct Worlds(Mutex<Inner>);
+
+struct Inner {
+    common: Common,
+    scenarios: Vec<Arc<Scenario>>,
+    worlds: Vec<Option<World>>,
+    actions: Vec<f64>,
+    observations: Vec<f32>,
+    rewards: Vec<f64>,
+    states: Vec<u8>,
+}
+
+impl World {
+    fn open(
+        common: &Common,
+        scenario: &Arc<Scenario>,
+        seed: u64,
+    ) -> Result<Option<Self>, RunError> {
+        let has = |which: [Act; 2]| common.actions.iter().any(|act| which.contains(act));
+        let sets = Sets {
+            cwnd: has([Act::Cwnd, Act::CwndFactor]),
+            pacing: has([Act::PacingRate, Act::PacingFactor]),
+        };
+        let pause = Pause::default();
+        let agents = Arc::new(Agents::new(&common.agents, sets, common.stepping, &pause));
+        let plugins = Arc::<Agents>::clone(&agents);
+        let mut session = Session::open(Arc::clone(scenario), seed, plugins, Some(pause))?;
+        if !agents.open(&mut session)? {
+            return Ok(None);
+        }
+        let number = |name: &String| scenario.flows.iter().position(|flow| flow.name == *name);
+        let flows = common.agents.iter().map(|name| number(name).unwrap_or(usize::MAX)).collect();
+        let now = session.reached();
+        let last = (0..common.agents.len()).map(|agent| agents.step(agent, now)).collect();
+        Ok(Some(Self { session, agents, flows, last }))
+    }
+
+    /// Takes the actions of all agents and moves on by a step.
+    fn step(&mut self, common: &Common, actions: &[f64]) -> Result<(), RunError> {
+        for (agent, values) in actions.chunks_exact(common.actions.len()).enumerate() {
+            let (cwnd, pacing_bps) = self.agents.held(agent);
+            let mut action = Action::default();
+            for (act, value) in common.actions.iter().zip(values) {
+                match act {
+                    Act::Cwnd => action.cwnd = Some(*value),
+                    Act::CwndFactor => action.cwnd = Some((cwnd * value).clamp(1.0, MOST.0)),
+                    Act::PacingRate => action.pacing_bps = Some(value * 1e6),
+                    Act::PacingFactor => {
+                        action.pacing_bps = Some((pacing_bps * value).clamp(1e4, MOST.1));
+                    }
+                }
+            }
+            self.agents.act(agent, action);
+        }
+        self.agents.begin_step();
+        let at = self.session.reached() + common.length;
+        let now = self.session.run_until(at)?;
+        for (agent, last) in self.last.iter_mut().enumerate() {
+            *last = self.agents.step(agent, now);
+        }
+        Ok(())
+    }
+
+    fn state(&self, agent: usize) -> u8 {
+        if self.session.is_over(self.flows[agent]) {
+            OVER
+        } else if self.session.reached() >= self.session.end() {
+            END
+        } else {
+            RUNNING
+        }
+    }
+}
+
+impl Inner {
+    /// Writes the observations of a world.
+    fn observe(&mut self, number: usize) {
+        let Some(Some(world)) = self.worlds.get(number) else { return };
+        let (per_agent, agents) = (self.common.observations.len(), world.last.len());
+        let places = self.observations.chunks_exact_mut(per_agent).skip(number * agents);
+        for (place, step) in places.zip(&world.last) {
+            for (value, which) in place.iter_mut().zip(&self.common.observations) {
+                *value = step.seen(*which, self.common.normalised) as f32;
+            }
+        }
+    }
+
+    fn reset(&mut self, number: usize, scenario: usize, seed: u64) -> Result<bool, RunError> {
+        self.worlds[number] = None;
+        self.worlds[number] = World::open(&self.common, &self.scenarios[scenario], seed)?;
+        self.observe(number);
+        Ok(self.worlds[number].is_some())
+    }
+
+    /// Moves on the worlds that are not skipped.
+    fn step(&mut self, skip: &[bool]) -> Result<(), RunError> {
+        let agents = self.common.agents.len();
+        let width = agents * self.common.actions.len();
+        for (number, skipped) in skip.iter().enumerate() {
+            if *skipped {
+                continue;
+            }
+            let Some(Some(world)) = self.worlds.get_mut(number) else { continue };
+            world.step(&self.common, &self.actions[number * width..][..width])?;
+            for agent in 0..agents {
+                let at = number * agents + agent;
+                self.rewards[at] = self.common.reward.of(&world.last[agent]);
+                self.states[at] = world.state(agent);
+            }
+            self.observe(number);
+        }
+        Ok(())
+    }
+
+    /// Checks the actions of the worlds that move on, and brings them to their units. Returns what is wrong
+    /// with the first one that no agent can take.
+    fn understand(&mut self, skip: &[bool]) -> Result<(), String> {
+        let Self { common, actions, .. } = self;
+        let (width, agents) = (common.actions.len(), common.agents.len());
+        for (at, value) in actions.iter_mut().enumerate() {
+            let (row, act) = (at / width, common.actions[at % width]);
+            if skip.get(row / agents).copied().unwrap_or(true) {
+                continue;
+            }
+            let known = ACTIONS.iter().find(|one| one.1 == act);
+            let Some((name, _, unit, lowest, highest, _)) = known else { continue };
+            let (low, high) = if common.scaled { (-1.0, 1.0) } else { (*lowest, *highest) };
+            // As far as numbers of 32 bits may be from the bounds.
+            let margin = |bound: f64| 1e-6 * bound.abs();
+            if !(*value >= low - margin(low) && *value <= high + margin(high)) {
+                let agent = &common.agents[row % agents];
+                let unit = if common.scaled || unit.is_empty() { "" } else { unit };
+                let space = if unit.is_empty() { "" } else { " " };
+                return Err(format!(
+                    "action {name} of agent {agent}: found {value}; allowed: {low} to {high}{space}{unit}"
+                ));
+            }
+            if common.scaled {
+                *value = lowest
+                    * libm::pow(highest / lowest, f64::midpoint(value.clamp(-1.0, 1.0), 1.0));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn named<T: Copy>(all: &[T], name: &str, of: impl Fn(T) -> &'static str) -> PyResult<T> {
+    let found = all.iter().copied().find(|one| of(*one) == name);
+    found.ok_or_else(|| PyValueError::new_err(name.to_owned()))
+}
+
+/// Runs without the interpreter's lock; a panic is an error.
+fn apart<T: Send>(py: Python<'_>, act: impl FnOnce() -> Result<T, RunError> + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(act)))
+        .map_err(|payload| DefectError::new_err(panic_message(payload.as_ref())))?
+        .map_err(|error| run_error(py, &error))
+}
+
+impl Worlds {
+    fn inner(&mut self) -> &mut Inner {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Worlds {
+    /// `stepping` is `time`, `rtt` or `acks`; `count` round trips or ACKs; `length_ns` the length of a step,
+    /// or its most. A name that is unknown raises `ValueError` with the name.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "one call from Python")]
+    fn new(
+        worlds: usize,
+        agents: Vec<String>,
+        actions: Vec<String>,
+        scaled: bool,
+        stepping: &str,
+        count: u32,
+        length_ns: u64,
+        observations: Vec<String>,
+        normalised: bool,
+        reward: &str,
+    ) -> PyResult<Self> {
+        let acts: PyResult<Vec<Act>> = actions
+            .iter()
+            .map(|name| named(&ACTIONS.map(|one| (one.0, one.1)), name, |one| one.0))
+            .map(|found| found.map(|one| one.1))
+            .collect();
+        let seen: PyResult<Vec<Observation>> = observations
+            .iter()
+            .map(|name| named(Observation::ALL, name, Observation::name))
+            .collect();
+        let stepping = match stepping {
+            "rtt" => Stepping::RoundTrips(count),
+            "acks" => Stepping::Acks(count),
+            _ => Stepping::Time,
+        };
+        let common = Common {
+            agents,
+            actions: acts?,
+            scaled,
+            stepping,
+            length: Span::from_ns(length_ns),
+            observations: seen?,
+            normalised,
+            reward: named(Reward::ALL, reward, Reward::name)?,
+        };
+        let rows = worlds * common.agents.len();
+        Ok(Self(Mutex::new(Inner {
+            scenarios: Vec::new(),
+            worlds: (0..worlds).map(|_| None).collect(),
+            actions: vec![0.0; rows * common.actions.len()],
+            observations: vec![0.0; rows * common.observations.len()],
+            rewards: vec![0.0; rows],
+            states: vec![RUNNING; rows],
+            common,
+        })))
+    }
+
+    /// Adds a scenario and returns its number. With `kept` its tables are recorded.
+    fn add(&mut self, py: Python<'_>, scenario_json: &str, kept: bool) -> PyResult<usize> {
+        let inner = self.inner();
+        let made = Scenario::from_json(scenario_json).and_then(|mut scenario| {
+            Agents::take(&mut scenario, &inner.common.agents)?;
+            let sampling = &mut scenario.sampling;
+            if !kept {
+                (sampling.samples, sampling.queues, sampling.drops) = (false, false, false);
+                (sampling.probes, sampling.packets) = (false, None);
+                (sampling.capture, sampling.hops) = (None, None);
+                scenario.taps.clear();
+            }
+            scenario.validate()?;
+            Ok(scenario)
+        });
+        let scenario = made.map_err(|error| scenario_error(py, &error))?;
+        inner.scenarios.push(Arc::new(scenario));
+        Ok(inner.scenarios.len() - 1)
+    }
+
+    /// Begins an episode of a world and writes its observations. Returns false if an agent's connection is
+    /// not established before the end of the run.
+    fn reset(
+        &mut self,
+        py: Python<'_>,
+        world: usize,
+        scenario: usize,
+        seed: u64,
+        observations: PyBuffer<f32>,
+    ) -> PyResult<bool> {
+        let inner = self.inner();
+        let open = apart(py, || inner.reset(world, scenario, seed))?;
+        observations.copy_from_slice(py, &inner.observations)?;
+        Ok(open)
+    }
+
+    /// Takes the actions of all worlds but those to skip, moves them on, and writes observations, rewards and
+    /// states: 0 running, 1 the flow is over, 2 the run is over.
+    fn step(
+        &mut self,
+        py: Python<'_>,
+        actions: PyBuffer<f64>,
+        skip: Vec<bool>,
+        observations: PyBuffer<f32>,
+        rewards: PyBuffer<f64>,
+        states: PyBuffer<u8>,
+    ) -> PyResult<()> {
+        let inner = self.inner();
+        actions.copy_to_slice(py, &mut inner.actions)?;
+        inner.understand(&skip).map_err(PyValueError::new_err)?;
+        apart(py, || inner.step(&skip))?;
+        observations.copy_from_slice(py, &inner.observations)?;
+        rewards.copy_from_slice(py, &inner.rewards)?;
+        states.copy_from_slice(py, &inner.states)
+    }
+
+    /// All observations of an agent's last step, each in its unit, and its virtual time in s.
+    fn values(&mut self, world: usize, agent: usize) -> Option<(f64, Vec<f64>)> {
+        let world = self.inner().worlds.get(world)?.as_ref()?;
+        let reached_s = world.session.reached().as_ns() as f64 / 1e9;
+        Some((reached_s, world.last.get(agent)?.values.to_vec()))
+    }
+
+    /// Runs a world to its end with the last action, and returns its results. The world is closed.
+    fn finish(&mut self, py: Python<'_>, world: usize) -> PyResult<Output> {
+        let taken = self.inner().worlds.get_mut(world).and_then(Option::take);
+        let Some(taken) = taken else {
+            return Err(PyValueError::new_err("no episode"));
+        };
+        let found = apart(py, || taken.session.finish())?;
+        output(py, found)
+    }
+}
+
+/// What agents can see, set and be rewarded by, as JSON.
+#[pyfunction]
+pub(crate) fn gym_catalogue() -> String {
+    let observations = Observation::ALL.iter().map(|one| {
+        let bounds = [false, true].map(|normalised| one.kind().bounds(normalised));
+        serde_json::json!({
+            "name": one.name(), "kind": format!("{:?}", one.kind()).to_lowercase(),
+            "unit": one.kind().unit(), "about": one.about(), "bounds": bounds,
+        })
+    });
+    let rewards = Reward::ALL.iter().map(|one| {
+        serde_json::json!({
+            "name": one.name(), "formula": one.formula(), "source": one.source(),
+        })
+    });
+    let actions = ACTIONS.iter().map(|(name, _, unit, low, high, about)| {
+        serde_json::json!({
+            "name": name, "unit": unit, "low": low, "high": high, "about": about,
+        })
+    });
+    serde_json::json!({
+        "observations": observations.collect::<Vec<_>>(),
+        "rewards": rewards.collect::<Vec<_>>(),
+        "actions": actions.collect::<Vec<_>>(),
+    })
+    .to_string()
+}

@@ -1,0 +1,107 @@
+"""Trains a small congestion control by CMA-ES: `python examples/train.py [--seconds 60]`.
+
+The policy is a network of 6-8-1 with tanh. Its output multiplies the window after each round trip.
+Needs the extra `gym`: pip install 'dumbbell-lab[gym]'. The same seed and number of generations give
+the same policy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import cma
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.gym import ID
+
+#: The worlds: rate and RTT are drawn for each episode.
+EXPERIMENT: dict[str, Any] = {
+    "dumbbell": 1,
+    "name": "train",
+    "template": {"dumbbell": {"rate": "$rate", "rtt": "$rtt", "buffer": "1 bdp"}},
+    "factors": {
+        "rate": ["10 Mbit/s", "20 Mbit/s", "40 Mbit/s"],
+        "rtt": ["20 ms", "40 ms", "80 ms"],
+    },
+    "flows": [{"name": "flow1", "from": "s1", "to": "d1", "tcp": "cubic"}],
+    "duration": "6 s",
+}
+OBSERVATIONS = ("throughput", "rtt", "min_rtt", "loss_rate", "in_flight", "cwnd")
+INPUTS, HIDDEN = len(OBSERVATIONS), 8
+WEIGHTS = (INPUTS + 1) * HIDDEN + HIDDEN + 1
+#: Policies of a generation, and worlds of each.
+POPULATION, WORLDS = 16, 9
+
+
+def worlds(count: int) -> Any:
+    """Environment of so many worlds."""
+    return gymnasium.make_vec(
+        ID,
+        num_envs=count,
+        experiment=EXPERIMENT,
+        agent="flow1",
+        actions=["cwnd_factor"],
+        scaled=True,
+        observations=OBSERVATIONS,
+        step="1 rtt",
+    )
+
+
+def act(weights: NDArray[Any], seen: NDArray[Any]) -> NDArray[Any]:
+    """Actions from -1/3 to 1/3. `seen`: by policy, world and observation."""
+    end = INPUTS * HIDDEN
+    first = weights[:, :end].reshape(-1, INPUTS, HIDDEN)
+    bias, second = weights[:, end : end + HIDDEN], weights[:, end + HIDDEN : -1]
+    hidden = np.tanh(np.log1p(seen) @ first + bias[:, None, :])
+    # A third of the scale: factors of 0.46 to 2.15.
+    return np.tanh((hidden * second[:, None, :]).sum(axis=2) + weights[:, -1:]) / 3
+
+
+def score(env: Any, weights: NDArray[Any], seed: int) -> NDArray[Any]:
+    """Mean reward of each policy, over the same worlds."""
+    policies = len(weights)
+    seen, _ = env.reset(seed=[seed + world for _ in range(policies) for world in range(WORLDS)])
+    total, steps = np.zeros(policies * WORLDS), np.zeros(policies * WORLDS)
+    running = np.ones(policies * WORLDS, bool)
+    while running.any():
+        actions = act(weights, seen.reshape(policies, WORLDS, INPUTS)).reshape(-1, 1)
+        seen, rewards, terminated, truncated, _ = env.step(actions)
+        total += rewards * running
+        steps += running
+        running &= ~(terminated | truncated)
+    return np.asarray((total / steps).reshape(policies, WORLDS).mean(axis=1))
+
+
+def main() -> None:
+    """Trains, prints the score of each generation, saves the weights."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--generations", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("-o", "--output", type=Path, default=Path("policy.npz"))
+    options = parser.parse_args()
+    env = worlds(POPULATION * WORLDS)
+    search = cma.CMAEvolutionStrategy(
+        np.zeros(WEIGHTS), 0.5, {"popsize": POPULATION, "seed": options.seed, "verbose": -9}
+    )
+    begin, generation = time.monotonic(), 0
+    while generation < options.generations and time.monotonic() - begin < options.seconds:
+        asked = search.ask()
+        found = score(env, np.array(asked), seed=1000 * generation)
+        search.tell(asked, list(-found))
+        generation += 1
+        print(f"generation {generation}: best {found.max():.3f}, mean {found.mean():.3f}")
+    best = np.array([search.result.xfavorite])
+    env.close()
+    unseen = score(worlds(WORLDS), best, seed=10**7)[0]
+    print(f"power in worlds that it has not seen: {unseen:.3f}")
+    np.savez(options.output, weights=best[0], observations=np.array(OBSERVATIONS))
+
+
+if __name__ == "__main__":
+    main()
