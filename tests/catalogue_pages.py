@@ -39,7 +39,7 @@ _OPTIONS = """
 Options of a host, or of one end of a flow: [TCP options](experiment-file/tcp-options.md).
 """
 _OPTIONS_HEAD = """\
-| option | | unit and range | Linux, first release | source |
+| option | meaning | unit and range | Linux, first release | source |
 | --- | --- | --- | --- | --- |
 """
 
@@ -103,7 +103,8 @@ def option_rows(names: Iterable[str]) -> str:
 
 def _option(one: TcpOption) -> str:
     parameter = one.parameter
-    setting = f" `{one.setting}`" if one.setting else ""
+    same = one.setting.removeprefix("net.ipv4.") == parameter.name
+    setting = f" `{one.setting}`" if one.setting and not same else ""
     linux = "–" if one.place == "absent" else f"{one.place}{setting}"
     linux += f", {one.since}" if one.since and one.place != "absent" else ""
     cells = (parameter.about, _range(parameter), linux, one.source)
