@@ -201,18 +201,21 @@ class Worlds:
     def add(self, scenario_json: str, kept: bool) -> int:
         """Adds a scenario, with its tables if they are kept; returns its number."""
 
-    def reset(self, world: int, scenario: int, seed: int, observations: NDArray[Any]) -> bool:
-        """Begins an episode. Returns False if the run ends before all agents are connected."""
-
-    def step(
+    def bind(
         self,
         actions: NDArray[Any],
-        skip: Sequence[bool],
         observations: NDArray[Any],
         rewards: NDArray[Any],
-        states: NDArray[Any],
+        terminated: NDArray[Any],
+        truncated: NDArray[Any],
     ) -> None:
-        """Moves on all worlds but those to skip. States: 0 running, 1 flow over, 2 run over.
+        """Names the arrays that a step reads and writes."""
+
+    def reset(self, world: int, scenario: int, seed: int) -> bool:
+        """Begins an episode. Returns False if the run ends before all agents are connected."""
+
+    def step(self) -> list[int]:
+        """Moves on all worlds. Returns those whose episode was over, which have not moved.
 
         Raises:
             ValueError: An action is out of range; nothing has moved.

@@ -17,7 +17,7 @@ from dumbbell import _core
 from dumbbell.experiment.load import Overrides
 from dumbbell.gym.choices import Choices
 from dumbbell.gym.episodes import ExperimentLike
-from dumbbell.gym.worlds import FLOW_OVER, RUN_OVER, RUNNING, Worlds
+from dumbbell.gym.worlds import Worlds
 
 Array = NDArray[np.float32]
 
@@ -107,14 +107,15 @@ class CongestionParallelEnv(ParallelEnv):  # type: ignore[misc]
                     f"action of agent {agent}: found shape {array.shape}; allowed: {self._shape}"
                 )
             worlds.actions[0, self._place(agent)] = array
-        worlds.step([False])
-        states = {agent: int(worlds.states[0, self._place(agent)]) for agent in acted}
-        self.agents = [agent for agent in acted if states[agent] == RUNNING]
+        worlds.step()
+        terminated = {agent: bool(worlds.terminated[0, self._place(agent)]) for agent in acted}
+        truncated = {agent: bool(worlds.truncated[0, self._place(agent)]) for agent in acted}
+        self.agents = [agent for agent in acted if not (terminated[agent] or truncated[agent])]
         return (
             self._observed(acted),
             {agent: float(worlds.rewards[0, self._place(agent)]) for agent in acted},
-            {agent: states[agent] == FLOW_OVER for agent in acted},
-            {agent: states[agent] == RUN_OVER for agent in acted},
+            terminated,
+            truncated,
             {agent: {} for agent in acted},
         )
 

@@ -13,7 +13,7 @@ from dumbbell import _core
 from dumbbell.experiment.load import Overrides
 from dumbbell.gym.choices import Choices
 from dumbbell.gym.episodes import ExperimentLike
-from dumbbell.gym.worlds import FLOW_OVER, RUN_OVER, RUNNING, Worlds
+from dumbbell.gym.worlds import Worlds
 
 Array = NDArray[np.float32]
 
@@ -51,7 +51,7 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
         self.action_space = chosen.action_space()
         self.observation_space = chosen.observation_space()
         self._shape = (len(chosen.actions),)
-        self._go = [False]
+        self._over = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -59,6 +59,7 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
         """Begins an episode: draws the levels of the factors and the run's seed."""
         super().reset(seed=seed)
         info = self.worlds.begin(0, self.np_random)
+        self._over = False
         return self.worlds.observations[0, 0].copy(), info
 
     def step(self, action: ArrayLike) -> tuple[Array, float, bool, bool, dict[str, Any]]:
@@ -69,19 +70,20 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
             ResetNeeded: The episode is over.
         """
         worlds = self.worlds
-        if worlds.states[0, 0] != RUNNING:
+        if self._over:
             raise ResetNeeded("the episode is over: call reset() before step()")
         array = np.asarray(action, np.float64)
         if array.shape != self._shape:
             raise ValueError(f"action: found shape {array.shape}; allowed: {self._shape}")
         worlds.actions[0, 0] = array
-        worlds.step(self._go)
-        state = worlds.states[0, 0]
+        worlds.step()
+        terminated, truncated = bool(worlds.terminated[0, 0]), bool(worlds.truncated[0, 0])
+        self._over = terminated or truncated
         return (
             worlds.observations[0, 0].copy(),
             float(worlds.rewards[0, 0]),
-            bool(state == FLOW_OVER),
-            bool(state == RUN_OVER),
+            terminated,
+            truncated,
             {},
         )
 
@@ -91,4 +93,5 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
 
     def finish(self) -> _core.Output:
         """Runs the episode to its end with the last action; digest and tables of the run."""
+        self._over = True
         return self.worlds.finish(0)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dumbbell.experiment.load import Overrides
 from dumbbell.gym.choices import Choices
 from dumbbell.gym.episodes import ExperimentLike
-from dumbbell.gym.worlds import FLOW_OVER, RUN_OVER, RUNNING, Worlds
+from dumbbell.gym.worlds import Worlds
 
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -49,7 +49,10 @@ class CongestionVectorEnv(VectorEnv[Floats, Floats, NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._shape = (num_envs, len(chosen.actions))
         self._randoms = [np_random(None)[0] for _ in range(num_envs)]
-        self._over = np.ones(num_envs, np.bool_)
+        worlds = self.worlds
+        self._actions, self._rewards = worlds.actions[:, 0], worlds.rewards[:, 0]
+        self._seen = worlds.observations[:, 0]
+        self._ends = worlds.terminated[:, 0], worlds.truncated[:, 0]
 
     def reset(
         self,
@@ -65,31 +68,17 @@ class CongestionVectorEnv(VectorEnv[Floats, Floats, NDArray[Any]]):
                     self._randoms[at] = np_random(one)[0]
         for world, random in enumerate(self._randoms):
             self.worlds.begin(world, random)
-        self._over[:] = False
-        return self.worlds.observations[:, 0].copy(), {}
+        return self._seen.copy(), {}
 
     def step(
         self, actions: ArrayLike
     ) -> tuple[Floats, NDArray[np.float64], Flags, Flags, dict[str, Any]]:
         """Takes an action in every world. Raises `ValueError`: one is out of range."""
-        worlds = self.worlds
-        array = np.asarray(actions, np.float64)
+        array = np.asarray(actions)
         if array.shape != self._shape:
             raise ValueError(f"actions: found shape {array.shape}; allowed: {self._shape}")
-        worlds.actions[:, 0] = array
-        over = self._over
-        worlds.step(over.tolist())
-        rewards = worlds.rewards[:, 0].copy()
-        if over.any():
-            for world in np.flatnonzero(over):
-                worlds.begin(int(world), self._randoms[world])
-            rewards[over] = 0.0
-        states = worlds.states[:, 0]
-        self._over = states != RUNNING
-        return (
-            worlds.observations[:, 0].copy(),
-            rewards,
-            states == FLOW_OVER,
-            states == RUN_OVER,
-            {},
-        )
+        self._actions[...] = array
+        for world in self.worlds.step():
+            self.worlds.begin(world, self._randoms[world])
+        terminated, truncated = self._ends
+        return self._seen.copy(), self._rewards.copy(), terminated.copy(), truncated.copy(), {}

@@ -16,8 +16,6 @@ from dumbbell.gym.catalogue import OBSERVATIONS
 from dumbbell.gym.choices import Choices
 from dumbbell.gym.episodes import Episodes, ExperimentLike
 
-#: States of an agent after a step.
-RUNNING, FLOW_OVER, RUN_OVER = 0, 1, 2
 #: Most worlds of a process.
 MOST_WORLDS = 4096
 
@@ -29,7 +27,10 @@ class Worlds:
         actions: Next actions, shape (worlds, agents, actions).
         observations: Last observations, shape (worlds, agents, observations).
         rewards: Rewards of the last step, shape (worlds, agents).
-        states: States after the last step, shape (worlds, agents).
+        terminated: Flows that are over, shape (worlds, agents).
+        truncated: Flows whose run is over, shape (worlds, agents).
+        step: Moves on all worlds; returns those whose episode was over, which have not moved.
+            Raises `ValueError`: an action is out of range, and nothing has moved.
     """
 
     def __init__(
@@ -73,7 +74,10 @@ class Worlds:
         self.actions: NDArray[np.float64] = np.zeros((*rows, len(choices.actions)))
         self.observations = np.zeros((*rows, len(choices.observations)), np.float32)
         self.rewards: NDArray[np.float64] = np.zeros(rows)
-        self.states: NDArray[np.uint8] = np.full(rows, RUN_OVER, np.uint8)
+        ends = np.zeros((2, *rows), np.uint8)
+        self.terminated, self.truncated = ends.view(np.bool_)
+        self._core.bind(self.actions, self.observations, self.rewards, *ends)
+        self.step = self._core.step
         self._cells: dict[int, tuple[int, dict[str, str]]] = {}
         self._scenario(0)
 
@@ -96,18 +100,13 @@ class Worlds:
         number, seed = self._episodes.draw(random)
         scenario, levels = self._scenario(number)
         try:
-            opened = self._core.reset(world, scenario, seed, self.observations)
+            opened = self._core.reset(world, scenario, seed)
         except _core.ScenarioError as error:
             raise self._refused(error.path, error.message) from None
         if not opened:
             message = "the run ends before the connection of every agent is established"
             raise self._refused("duration", message)
-        self.states[world] = RUNNING
         return {"levels": dict(levels), "seed": seed}
-
-    def step(self, skip: Sequence[bool]) -> None:
-        """Moves on all worlds but those to skip. Raises `ValueError`: an action is out of range."""
-        self._core.step(self.actions, skip, self.observations, self.rewards, self.states)
 
     def values(self, world: int, agent: int) -> dict[str, float]:
         """All observations of the last step in their units, and `time_s`."""
@@ -118,5 +117,4 @@ class Worlds:
 
     def finish(self, world: int) -> _core.Output:
         """Runs an episode to its end with the last actions and returns its results."""
-        self.states[world] = RUN_OVER
         return self._core.finish(world)

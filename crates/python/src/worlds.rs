@@ -30,11 +30,6 @@ const ACTIONS: [(&str, Act, &str, f64, f64, &str); 4] = [
 /// Largest window, packets, and largest pacing rate, bit/s, that factors reach.
 const MOST: (f64, f64) = (1e5, 1e11);
 
-/// State of an agent after a step.
-const RUNNING: u8 = 0;
-const OVER: u8 = 1;
-const END: u8 = 2;
-
 /// A run.
 struct World {
     session: Session,
@@ -42,6 +37,8 @@ struct World {
     /// Numbers of the agents' flows.
     flows: Vec<usize>,
     last: Vec<Step>,
+    /// The episode is over for all agents.
+    over: bool,
 }
 
 /// What all worlds have in common.
@@ -60,7 +57,16 @@ struct Common {
 
 /// Runs of scenarios with agents.
 #[pyclass(module = "dumbbell._core")]
-pub(crate) struct Worlds(Mutex<Inner>);
+pub(crate) struct Worlds(Mutex<(Inner, Option<Arrays>)>);
+
+/// Arrays of Python that a step reads and writes.
+struct Arrays {
+    actions: PyBuffer<f64>,
+    observations: PyBuffer<f32>,
+    rewards: PyBuffer<f64>,
+    terminated: PyBuffer<u8>,
+    truncated: PyBuffer<u8>,
+}
 
 struct Inner {
     common: Common,
@@ -69,7 +75,8 @@ struct Inner {
     actions: Vec<f64>,
     observations: Vec<f32>,
     rewards: Vec<f64>,
-    states: Vec<u8>,
+    terminated: Vec<u8>,
+    truncated: Vec<u8>,
 }
 
 impl World {
@@ -94,7 +101,7 @@ impl World {
         let flows = common.agents.iter().map(|name| number(name).unwrap_or(usize::MAX)).collect();
         let now = session.reached();
         let last = (0..common.agents.len()).map(|agent| agents.step(agent, now)).collect();
-        Ok(Some(Self { session, agents, flows, last }))
+        Ok(Some(Self { session, agents, flows, last, over: false }))
     }
 
     /// Takes the actions of all agents and moves on by a step.
@@ -123,14 +130,8 @@ impl World {
         Ok(())
     }
 
-    fn state(&self, agent: usize) -> u8 {
-        if self.session.is_over(self.flows[agent]) {
-            OVER
-        } else if self.session.reached() >= self.session.end() {
-            END
-        } else {
-            RUNNING
-        }
+    fn is_at_end(&self) -> bool {
+        self.session.reached() >= self.session.end()
     }
 }
 
@@ -154,34 +155,42 @@ impl Inner {
         Ok(self.worlds[number].is_some())
     }
 
-    /// Moves on the worlds that are not skipped.
-    fn step(&mut self, skip: &[bool]) -> Result<(), RunError> {
+    /// Moves on the worlds whose episode is not over. Returns the numbers of the others.
+    fn step(&mut self) -> Result<Vec<usize>, RunError> {
         let agents = self.common.agents.len();
         let width = agents * self.common.actions.len();
-        for (number, skipped) in skip.iter().enumerate() {
-            if *skipped {
+        let mut over = Vec::new();
+        for number in 0..self.worlds.len() {
+            let rows = number * agents..(number + 1) * agents;
+            let Some(world) = self.worlds[number].as_mut().filter(|world| !world.over) else {
+                over.push(number);
+                self.rewards[rows.clone()].fill(0.0);
+                self.terminated[rows.clone()].fill(0);
+                self.truncated[rows].fill(0);
                 continue;
-            }
-            let Some(Some(world)) = self.worlds.get_mut(number) else { continue };
+            };
             world.step(&self.common, &self.actions[number * width..][..width])?;
-            for agent in 0..agents {
-                let at = number * agents + agent;
+            world.over = true;
+            for (agent, at) in rows.enumerate() {
+                let gone = world.session.is_over(world.flows[agent]);
+                let ends = !gone && world.is_at_end();
+                world.over &= gone || ends;
                 self.rewards[at] = self.common.reward.of(&world.last[agent]);
-                self.states[at] = world.state(agent);
+                (self.terminated[at], self.truncated[at]) = (u8::from(gone), u8::from(ends));
             }
             self.observe(number);
         }
-        Ok(())
+        Ok(over)
     }
 
     /// Checks the actions of the worlds that move on, and brings them to their units. Returns what is wrong
     /// with the first one that no agent can take.
-    fn understand(&mut self, skip: &[bool]) -> Result<(), String> {
-        let Self { common, actions, .. } = self;
+    fn understand(&mut self) -> Result<(), String> {
+        let Self { common, actions, worlds, .. } = self;
         let (width, agents) = (common.actions.len(), common.agents.len());
         for (at, value) in actions.iter_mut().enumerate() {
             let (row, act) = (at / width, common.actions[at % width]);
-            if skip.get(row / agents).copied().unwrap_or(true) {
+            if worlds[row / agents].as_ref().is_none_or(|world| world.over) {
                 continue;
             }
             let known = ACTIONS.iter().find(|one| one.1 == act);
@@ -220,7 +229,7 @@ fn apart<T: Send>(py: Python<'_>, act: impl FnOnce() -> Result<T, RunError> + Se
 
 impl Worlds {
     fn inner(&mut self) -> &mut Inner {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+        &mut self.0.get_mut().unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
@@ -267,15 +276,17 @@ impl Worlds {
             reward: named(Reward::ALL, reward, Reward::name)?,
         };
         let rows = worlds * common.agents.len();
-        Ok(Self(Mutex::new(Inner {
+        let inner = Inner {
             scenarios: Vec::new(),
             worlds: (0..worlds).map(|_| None).collect(),
             actions: vec![0.0; rows * common.actions.len()],
             observations: vec![0.0; rows * common.observations.len()],
             rewards: vec![0.0; rows],
-            states: vec![RUNNING; rows],
+            terminated: vec![0; rows],
+            truncated: vec![0; rows],
             common,
-        })))
+        };
+        Ok(Self(Mutex::new((inner, None))))
     }
 
     /// Adds a scenario and returns its number. With `kept` its tables are recorded.
@@ -298,6 +309,19 @@ impl Worlds {
         Ok(inner.scenarios.len() - 1)
     }
 
+    /// Names the arrays that hold actions, and take observations, rewards and ends.
+    fn bind(
+        &mut self,
+        actions: PyBuffer<f64>,
+        observations: PyBuffer<f32>,
+        rewards: PyBuffer<f64>,
+        terminated: PyBuffer<u8>,
+        truncated: PyBuffer<u8>,
+    ) {
+        let arrays = Arrays { actions, observations, rewards, terminated, truncated };
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).1 = Some(arrays);
+    }
+
     /// Begins an episode of a world and writes its observations. Returns false if an agent's connection is
     /// not established before the end of the run.
     fn reset(
@@ -306,32 +330,28 @@ impl Worlds {
         world: usize,
         scenario: usize,
         seed: u64,
-        observations: PyBuffer<f32>,
     ) -> PyResult<bool> {
-        let inner = self.inner();
+        let (inner, arrays) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         let open = apart(py, || inner.reset(world, scenario, seed))?;
-        observations.copy_from_slice(py, &inner.observations)?;
+        if let Some(arrays) = arrays {
+            arrays.observations.copy_from_slice(py, &inner.observations)?;
+        }
         Ok(open)
     }
 
-    /// Takes the actions of all worlds but those to skip, moves them on, and writes observations, rewards and
-    /// states: 0 running, 1 the flow is over, 2 the run is over.
-    fn step(
-        &mut self,
-        py: Python<'_>,
-        actions: PyBuffer<f64>,
-        skip: Vec<bool>,
-        observations: PyBuffer<f32>,
-        rewards: PyBuffer<f64>,
-        states: PyBuffer<u8>,
-    ) -> PyResult<()> {
-        let inner = self.inner();
-        actions.copy_to_slice(py, &mut inner.actions)?;
-        inner.understand(&skip).map_err(PyValueError::new_err)?;
-        apart(py, || inner.step(&skip))?;
-        observations.copy_from_slice(py, &inner.observations)?;
-        rewards.copy_from_slice(py, &inner.rewards)?;
-        states.copy_from_slice(py, &inner.states)
+    /// Takes the actions of all worlds, moves them on, and writes observations, rewards and ends. Returns the
+    /// numbers of the worlds whose episode was over, and which have not moved.
+    fn step(&mut self, py: Python<'_>) -> PyResult<Vec<usize>> {
+        let (inner, arrays) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(arrays) = arrays else { return Err(PyValueError::new_err("no arrays")) };
+        arrays.actions.copy_to_slice(py, &mut inner.actions)?;
+        inner.understand().map_err(PyValueError::new_err)?;
+        let over = apart(py, || inner.step())?;
+        arrays.observations.copy_from_slice(py, &inner.observations)?;
+        arrays.rewards.copy_from_slice(py, &inner.rewards)?;
+        arrays.terminated.copy_from_slice(py, &inner.terminated)?;
+        arrays.truncated.copy_from_slice(py, &inner.truncated)?;
+        Ok(over)
     }
 
     /// All observations of an agent's last step, each in its unit, and its virtual time in s.
