@@ -140,14 +140,14 @@ def test_rewards_follow_their_formulas() -> None:
         found[reward] = env.step([300.0])[1]
         values = env.values()
     throughput, most, rtt = values["throughput"], values["max_throughput"], values["rtt"]
-    loss, ratio = values["loss_rate"], values["min_rtt"] / values["rtt"]
+    loss = values["loss_rate"]
     assert 0 < loss < 1 and rtt > 60
     packets_per_s = throughput * 1e6 / (1448 * 8)
     lost = throughput * loss / (1 - loss)
     delay = min(1.0, 1.25 * values["min_rtt"] / values["srtt"])
     assert found == pytest.approx(
         {
-            "power": throughput / most * ratio,
+            "power": throughput / rtt,
             "throughput_delay": np.log(throughput) - np.log(rtt),
             "aurora": 10 * packets_per_s - rtt - 2000 * loss,
             "orca": (throughput - 5 * lost) / most * delay,

@@ -44,7 +44,7 @@ class Choices:
 
     actions: Sequence[str] = ("cwnd",)
     observations: Sequence[str] = ("throughput", "rtt", "min_rtt", "loss_rate", "in_flight", "cwnd")
-    reward: str = "power"
+    reward: str = "throughput_delay"
     normalised: bool = True
     scaled: bool = False
     step: str = "10 ms"

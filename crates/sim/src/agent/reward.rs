@@ -34,10 +34,10 @@ macro_rules! rewards {
 
 rewards! {
     Power "power"
-        "(throughput / max_throughput) × (min_rtt / rtt)"
-        "Kleinrock 1979, *Power and deterministic rules of thumb for probabilistic problems in computer communications*, normalised by the best that the sender has seen";
+        "throughput / rtt, throughput in Mbit/s, rtt in ms"
+        "Kleinrock 1979, *Power and deterministic rules of thumb for probabilistic problems in computer communications*";
     ThroughputDelay "throughput_delay"
-        "ln(throughput) − ln(rtt), throughput in Mbit/s (at least 0.001), rtt in ms"
+        "ln(throughput) − ln(rtt), throughput in Mbit/s (at least 0.001), rtt in ms: the logarithm of power"
         "Winstein and Balakrishnan 2013, *TCP ex Machina*, §3.3 with α = β = δ = 1";
     Aurora "aurora"
         "10 × throughput − 1000 × rtt − 2000 × loss_rate, throughput in packets/s, rtt in s"
@@ -59,7 +59,7 @@ impl Reward {
         let over = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
         let loss = get(Observation::LossRate);
         match self {
-            Self::Power => over(throughput, most) * over(min_rtt_ms, rtt_ms).min(1.0),
+            Self::Power => over(throughput, rtt_ms),
             Self::ThroughputDelay => libm::log(throughput.max(1e-3)) - libm::log(rtt_ms.max(1e-3)),
             Self::Aurora => 10.0 * step.packets_per_s - rtt_ms - 2000.0 * loss,
             Self::Orca => {

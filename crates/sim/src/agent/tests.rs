@@ -104,8 +104,7 @@ fn a_constant_window_is_a_window_per_round_trip() {
     assert!((get(Observation::SendingRate) / throughput - 1.0).abs() < 0.02, "{step:?}");
     assert_eq!((get(Observation::LossRate), get(Observation::Cwnd)), (0.0, 40.0));
     assert_eq!(get(Observation::Length), 1000.0);
-    let power = Reward::Power.of(&step);
-    assert!(power > 0.6 && power <= 1.0, "{power}");
+    assert_eq!(Reward::Power.of(&step), get(Observation::Throughput) / rtt_ms);
 }
 
 /// Paced at 12 Mbit/s the flow has 12 Mbit/s of its 20, and no queue.
