@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dumbbell.execution.shard import ShardLike
     from dumbbell.experiment.load import Overrides
     from dumbbell.metrics import METRICS
+    from dumbbell.plugins import congestion_control
     from dumbbell.results import Results
     from dumbbell.runs import ExperimentInfo
 
@@ -42,6 +43,7 @@ __all__ = [
     "StoreError",
     "StoreWarning",
     "__version__",
+    "congestion_control",
     "load_results",
     "run",
 ]
@@ -61,6 +63,10 @@ def __getattr__(name: str) -> object:
         from dumbbell.metrics import METRICS
 
         return METRICS
+    if name == "congestion_control":
+        from dumbbell.plugins import congestion_control
+
+        return congestion_control
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

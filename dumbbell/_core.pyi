@@ -1,26 +1,33 @@
 """The compiled part of Dumbbell: the simulator and the scenario's only validator."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, Final, final
+from pathlib import Path
+from typing import Any, Final, Protocol, final
 
 from numpy.typing import NDArray
 
 from dumbbell.codes import Code
 
 __all__ = [
+    "AckEvent",
+    "AckSample",
     "Cancelled",
     "Cell",
+    "Conn",
     "DefectError",
     "Experiment",
+    "LostSkb",
     "Monitor",
     "Network",
     "Output",
     "PluginError",
+    "RateSample",
     "RefusedError",
     "RoutingError",
     "ScenarioError",
     "Survey",
     "Worlds",
+    "Window",
     "access_models",
     "budget",
     "capture_packets",
@@ -30,6 +37,7 @@ __all__ = [
     "engine_version",
     "experiment_schema",
     "gym_catalogue",
+    "plugin_library",
     "profiles",
     "run",
     "survey",
@@ -230,7 +238,186 @@ class Worlds:
 def gym_catalogue() -> str:
     """What agents can see, set and be rewarded by, as JSON."""
 
-def run(scenario_json: str, seed: int, monitor: Monitor | None = None) -> Output: ...
+
+@final
+class Conn:
+    """What a hook may read of its connection. Units are those of `dumbbell_cc.h`."""
+
+    @property
+    def now_us(self) -> int: ...
+    @property
+    def now_ms(self) -> int: ...
+    @property
+    def now_ns(self) -> int: ...
+    @property
+    def srtt_us8(self) -> int: ...
+    @property
+    def min_rtt_us(self) -> int: ...
+    @property
+    def snd_una(self) -> int: ...
+    @property
+    def snd_nxt(self) -> int: ...
+    @property
+    def mss(self) -> int: ...
+    @property
+    def header_bytes(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def sacked_out(self) -> int: ...
+    @property
+    def delivered(self) -> int: ...
+    @property
+    def delivered_us(self) -> int: ...
+    @property
+    def delivered_ce(self) -> int: ...
+    @property
+    def ecn(self) -> bool: ...
+    @property
+    def lost(self) -> int: ...
+    @property
+    def app_limited(self) -> int: ...
+    @property
+    def cwnd_limited(self) -> bool: ...
+    @property
+    def cwnd_limited_flight(self) -> bool: ...
+    @property
+    def tlp_app_limited(self) -> bool: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def last_send_ms(self) -> int: ...
+    @property
+    def prior_cwnd(self) -> int: ...
+    @property
+    def wstamp_ns(self) -> int: ...
+    @property
+    def tsval_ms(self) -> int: ...
+    @property
+    def tsecr_ms(self) -> int: ...
+    @property
+    def random(self) -> int: ...
+
+@final
+class RateSample:
+    """Delivery rate over an ACK."""
+
+    @property
+    def prior_delivered(self) -> int: ...
+    @property
+    def delivered(self) -> int: ...
+    @property
+    def interval_us(self) -> int: ...
+    @property
+    def rtt_us(self) -> int: ...
+    @property
+    def losses(self) -> int: ...
+    @property
+    def acked_sacked(self) -> int: ...
+    @property
+    def prior_in_flight(self) -> int: ...
+    @property
+    def app_limited(self) -> bool: ...
+    @property
+    def retransmitted(self) -> bool: ...
+    @property
+    def ack_delayed(self) -> bool: ...
+    @property
+    def tx_in_flight(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
+    @property
+    def marked(self) -> int: ...
+    @property
+    def acks_tlp_retransmission(self) -> bool: ...
+
+@final
+class AckSample:
+    """Packets that an ACK acknowledged."""
+
+    @property
+    def pkts_acked(self) -> int: ...
+    @property
+    def rtt_us(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+
+@final
+class AckEvent:
+    """Properties of an ACK."""
+
+    @property
+    def slow_path(self) -> bool: ...
+    @property
+    def ece(self) -> bool: ...
+
+@final
+class LostSkb:
+    """An skb that was marked lost."""
+
+    @property
+    def packets(self) -> int: ...
+    @property
+    def tx_in_flight(self) -> int: ...
+    @property
+    def lost_since_sent(self) -> int: ...
+    @property
+    def app_limited(self) -> bool: ...
+    @property
+    def used(self) -> bool: ...
+
+@final
+class Window:
+    """What a hook may change: packets, and bytes per second."""
+
+    cwnd: int
+    cwnd_cnt: int
+    ssthresh: int
+    cwnd_clamp: int
+    pacing_rate: int
+    pacing: bool
+    app_limited: int | None
+    mtu: int | None
+    enter_cwr: bool
+
+    def in_slow_start(self) -> bool:
+        """True below the threshold (`tcp_in_slow_start`)."""
+
+    def slow_start(self, acked: int) -> int:
+        """Grows up to the threshold; returns the ACKed packets beyond it (`tcp_slow_start`)."""
+
+    def additive_increase(self, per: int, acked: int) -> None:
+        """Grows by one packet per `per` ACKed packets (`tcp_cong_avoid_ai`)."""
+
+def run(
+    scenario_json: str,
+    seed: int,
+    monitor: Monitor | None = None,
+    plugins: Mapping[str, Path | type] | None = None,
+    page: Path | None = None,
+) -> Output:
+    """Runs a scenario.
+
+    Args:
+        scenario_json: Scenario as JSON.
+        seed: Seed of all random streams.
+        monitor: Shows the progress, and can stop the run.
+        plugins: SHA-256 → path of a library, or class.
+        page: File of 16 bytes that tells where the run is.
+
+    Raises:
+        ScenarioError: The scenario cannot be run.
+        Cancelled: The monitor stopped the run.
+        PluginError: A plug-in failed.
+        DefectError: The simulator broke off.
+    """
+
+def plugin_library(path: Path) -> tuple[str, bool, bool, bool]:
+    """Name of a library's algorithm; whether it needs ECN, is for L4S, is paced by fq.
+
+    The library's code runs. Raises `ValueError` with the reason if it is no plug-in.
+    """
+
 def validate(scenario_json: str) -> None: ...
 def survey(path: str, from_ns: int | None = None, to_ns: int | None = None) -> Survey: ...
 def capture_packets(
@@ -266,6 +453,10 @@ def tables() -> str: ...
 class RefusedError(Exception):
     """Errors of an experiment file: a list of them, each as `Experiment.place` gives one."""
 
+class _Files(Protocol):
+    def read_file(self, name: str, most_bytes: int, /) -> bytes | str | None: ...
+    def plugin(self, name: str, path: str, /) -> tuple[str, bool, bool, bool] | str: ...
+
 @final
 class Cell:
     """Cell of an experiment: see `dumbbell.experiment.load.Cell`."""
@@ -295,18 +486,16 @@ class Experiment:
         """Reads the tree of a file. Raises `RefusedError`, and what `start` raises."""
     def contents(self) -> str:
         """Contents of the first cell beside its scenario, as JSON. Raises `RefusedError`."""
-    def cell(self, number: int, files: Callable[[str, int], bytes | str | None]) -> Cell:
+    def cell(self, number: int, files: _Files) -> Cell:
         """A cell. Raises `RefusedError`."""
     def place(
-        self, number: int, path: str, message: str, files: Callable[[str, int], bytes | str | None]
+        self, number: int, path: str, message: str, files: _Files
     ) -> tuple[str, str | None, int, str, str | None, list[str], str | None, str | None]:
         """Error of an engine about a field of a cell's scenario, placed in the file.
 
         Message, override (None: in the file), line (0: none), field, found, allowed, nearest, code.
         """
-    def check(
-        self, begin: int, end: int, files: Callable[[str, int], bytes | str | None]
-    ) -> tuple[int, set[str]]:
+    def check(self, begin: int, end: int, files: _Files) -> tuple[int, set[str]]:
         """Sum of virtual times in ns and names of flows of some cells. Raises `RefusedError`."""
 
 def experiment_schema(metrics: Sequence[str]) -> str:

@@ -71,6 +71,7 @@ class Code(StrEnum):
     PAGE = "E504"
     PROGRAM = "E505"
     HOST = "E506"
+    PLUGIN = "E507"
 
     ENGINE = "E600"
     UNKNOWN_ENGINE = "E601"

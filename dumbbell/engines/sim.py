@@ -49,7 +49,11 @@ class SimEngine:
             raise scenario_error(f"nodes[{number}].tcp.tcp_ecn", message)
 
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
-        """See :class:`dumbbell.engines.base.Engine`."""
+        """See :class:`dumbbell.engines.base.Engine`. Code of plug-ins runs in another process."""
+        if '"plugin":{' in run.scenario:
+            from dumbbell.plugins.run import execute
+
+            return execute(run, monitor)
         begin = time.perf_counter()
         output = _core.run(run.scenario, run.seed, monitor)
         wall_s = time.perf_counter() - begin

@@ -34,7 +34,7 @@ def check_cells(experiment: Opened) -> Iterator[Checked]:
     for begin in range(0, experiment.count, PART):
         end = min(begin + PART, experiment.count)
         try:
-            duration_ns, flows = reading.core.check(begin, end, reading.read_file)
+            duration_ns, flows = reading.core.check(begin, end, reading.files)
         except _core.RefusedError as error:
             raise refused(error, experiment.file) from None
         yield Checked(end - begin, duration_ns, frozenset(flows))

@@ -14,10 +14,10 @@ from dumbbell import _core
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import mapping
+from dumbbell.experiment.beside import Files
 from dumbbell.experiment.contents import MAX_REPEATS, Contents, ExpectSpec, RepeatsSpec, contents
 from dumbbell.experiment.refused import SET, located, refused
 from dumbbell.experiment.source import Node, parse, read
-from dumbbell.files.input import TooLargeError, read_file
 from dumbbell.runs import ExperimentInfo, column_names
 
 Overrides = Mapping[str, str | int | float | bool | Sequence[str]]
@@ -182,7 +182,7 @@ class Reading:
 
     def __init__(self, text: str, path: Path, chosen: Overrides) -> None:
         """Reads the first cell. Raises `ExperimentError`."""
-        self.file, self.folder = str(path), path.parent
+        self.file, self.files = str(path), Files(path.parent)
         self.root = _parsed(text, self.file)
         self.overrides = as_written(chosen)
         given = [
@@ -241,7 +241,7 @@ class Reading:
                 raise refused(error, self.file) from None
 
     def _cell(self, number: int) -> Cell:
-        made = self.core.cell(number, self.read_file)
+        made = self.core.cell(number, self.files)
         return Cell(
             dict(zip((name for name, _ in self.core.factors), made.labels, strict=True)),
             made.scenario,
@@ -250,15 +250,6 @@ class Reading:
             dict(made.rtt_ns),
             made.duration_ns,
         )
-
-    def read_file(self, name: str, most_bytes: int) -> bytes | str | None:
-        """Contents of a file that the experiment names; a reason; None: it is too large."""
-        try:
-            return read_file(self.folder / name, most_bytes)
-        except TooLargeError:
-            return None
-        except OSError as error:
-            return error.strerror or str(error)
 
 
 def _bounds(bounds: tuple[float, float]) -> tuple[float, float]:
@@ -297,8 +288,9 @@ def _reading(text: str, path: Path, chosen: Overrides) -> Reading:
 
 
 def _may_read_files(text: str) -> bool:
-    """Returns true if a text may name a trace file, whose contents may change between calls."""
-    return "trace" in text or "rates" in text or "\\" in text  # an escape may spell the word
+    """Returns true if a text may name a file, whose contents may change between calls."""
+    words = ("trace", "rates", "plugins", "\\")  # an escape may spell a word
+    return any(word in text for word in words)
 
 
 class Opened:
@@ -382,7 +374,7 @@ def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> Ex
     """
     path, code = Path(experiment.file), getattr(error, "code", None)
     reading = Reading(experiment.info.yaml, path, experiment.overrides)
-    found = reading.core.place(cell, error.path, error.message, reading.read_file)
+    found = reading.core.place(cell, error.path, error.message, reading.files)
     return located(found, experiment.file, code)
 
 

@@ -23,6 +23,7 @@ from altair.utils.schemapi import debug_mode
 
 from dumbbell.figures.paper import COLUMN_MM, LEAST_MM, MOST_MM, PPI, printed_svg
 from dumbbell.figures.theme import THEMES, ThemeName, config
+from dumbbell.files.cache import cache_folder
 from dumbbell.files.output import json_text, write_json, write_output
 from dumbbell.vega.drawing import VEGA_LITE, Drawer, drawn
 
@@ -237,8 +238,7 @@ def json_safe(text: str) -> str:
 
 def _bundle() -> str:
     """The chart library as one script. Making it takes a second, so it is kept in the cache."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    kept = home / "dumbbell" / f"charts-{version('vl-convert-python')}-{VEGA_LITE}.js"
+    kept = cache_folder(".") / f"charts-{version('vl-convert-python')}-{VEGA_LITE}.js"
     try:
         return kept.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -7,12 +7,12 @@ that it returns; `dumbbell.errors.shown` puts the URL back into messages.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from pathlib import Path
 
 from dumbbell.codes import Code
 from dumbbell.errors import WORKING_COPIES, StoreError
+from dumbbell.files.cache import cache_folder
 
 #: How a URL begins, and what is left of that by `pathlib`, which removes the second slash.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://")
@@ -48,9 +48,7 @@ def store_path(store: str | Path) -> Path:
 
 def copies_folder() -> Path:
     """Folder of working copies: `$XDG_CACHE_HOME/dumbbell/stores`, by default below `~/.cache`."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    cache = Path(given) if given.startswith("/") else Path.home() / ".cache"
-    return cache / "dumbbell" / "stores"
+    return cache_folder("stores")
 
 
 def url_of(path: Path) -> str | None:

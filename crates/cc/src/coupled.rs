@@ -1,23 +1,6 @@
 //! State that the subflows of a Multipath TCP connection share for coupled congestion control.
 
-/// Snapshot of a subflow for its siblings, taken before the hooks of an ACK.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Subflow {
-    /// True while the subflow is established and not closed.
-    pub active: bool,
-    /// Congestion window, packets.
-    pub cwnd: u32,
-    /// True in slow start.
-    pub slow_start: bool,
-    /// Payload bytes per segment.
-    pub mss: u32,
-    /// Smoothed RTT times 8, microseconds; 0 before the first sample.
-    pub srtt_us8: u32,
-    /// Bytes acknowledged since the last loss (`l2r` of OLIA).
-    pub since_loss_bytes: u64,
-    /// Bytes acknowledged between the last two losses (`l1r` of OLIA).
-    pub between_losses_bytes: u64,
-}
+pub use dumbbell_plugin::Subflow;
 
 /// Returns true if the subflow counts in the sums: it is active and has an RTT to divide by.
 pub(crate) fn takes_part(subflow: &&Subflow) -> bool {

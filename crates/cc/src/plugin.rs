@@ -38,6 +38,11 @@ pub trait Plugins: Send + Sync {
     fn failure(&self) -> Option<Failure>;
 }
 
+/// What sends in place of an instance that could not be made, until the run ends.
+pub fn instead(options: &TcpOptions) -> Box<dyn CongestionControl> {
+    crate::reno::new(options)
+}
+
 /// No plug-ins.
 #[derive(Clone, Copy, Debug)]
 pub struct NoPlugins;
@@ -48,7 +53,7 @@ impl Plugins for NoPlugins {
     }
 
     fn make(&self, _: Plugin, _: &str, options: &TcpOptions) -> Box<dyn CongestionControl> {
-        crate::reno::new(options)
+        instead(options)
     }
 
     fn failure(&self) -> Option<Failure> {

@@ -6,6 +6,7 @@ use crate::fields::{every, single, subflow};
 use crate::fields::{Context, Expansion, Form, Kind, Presence, Section};
 use crate::limit::{limits, packet_limit};
 use crate::near::nearest_name;
+use crate::plugins;
 use crate::quantity::{
     packets, parse, positive_size, positive_time, rate, share, signed_size, size, sysctl, time,
     RTT, SIZE, TIME,
@@ -264,13 +265,19 @@ fn even(node: &Node<'_>) -> Result<()> {
 
 fn algorithm(node: &Node<'_>) -> Result<()> {
     let (single, name) = (single(), node.text().unwrap_or_default());
+    let own = plugins::names();
+    if own.iter().any(|known| known == name) {
+        return Ok(());
+    }
     if !single.contains(&name) && every().contains(&name) {
         let message = format!(
             "{name} couples the subflows of a multipath connection (mptcp:); tcp has one path"
         );
         return node.refusal(message).found(name).allowed(single).err();
     }
-    node.choice(&single, "congestion control").map(drop)
+    let own = own.iter().map(String::as_str);
+    let known: Vec<_> = single.into_iter().chain(own).collect();
+    node.choice(&known, "congestion control").map(drop)
 }
 
 fn needs(name: &str) -> bool {
@@ -285,6 +292,7 @@ pub(crate) fn of_subflows() -> Vec<&'static str> {
 fn subflow_algorithm(node: &Node<'_>) -> Result<()> {
     let known = of_subflows();
     match node.text() {
+        Some(name) if plugins::names().iter().any(|own| own == name) => Ok(()),
         Some(name) if needs(name) => {
             let message = format!(
                 "{name} needs ECN at both ends, which multipath connections do not negotiate"

@@ -91,6 +91,8 @@ pub enum Code {
     Page,
     /// Program.
     Program,
+    /// Plug-in.
+    Plugin,
     /// Host.
     Host,
 }
@@ -143,6 +145,7 @@ impl Code {
             Self::Subflows => "E503",
             Self::Page => "E504",
             Self::Program => "E505",
+            Self::Plugin => "E507",
             Self::Host => "E506",
         }
     }

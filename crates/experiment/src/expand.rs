@@ -4,7 +4,8 @@ use crate::build::{Builder, Built};
 use crate::document::Document;
 use crate::files::Files;
 use crate::origins::Origins;
-use crate::read::{Loc, Refusal, Result};
+use crate::plugins::Scope;
+use crate::read::{Loc, Node, Refusal, Result};
 use dumbbell_model::Scenario;
 use serde_json::Value;
 
@@ -50,6 +51,8 @@ pub(crate) fn expand_tree(
     files: &dyn Files,
     most_flows: Option<u64>,
 ) -> Result<Expanded> {
+    let root = Node { value: tree, at: Vec::new() };
+    let _plugins = Scope::loaded(&root.any_fields()?, files)?;
     let document = Document::read(tree)?;
     let Built { json, rtts_ns, sampling, origins } =
         Builder::new(&document, files).built(most_flows)?;

@@ -7,6 +7,7 @@ use crate::expand::{expand_tree, Expanded};
 use crate::fields::{experiment_file, Context};
 use crate::files::Files;
 use crate::located::{located, Located};
+use crate::plugins::Scope;
 use crate::tree::Tree;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -98,6 +99,7 @@ impl Experiment {
         if let Some(map) = plain.as_object_mut() {
             map.shift_remove("factors");
         }
+        let _plugins = Scope::names(&plain);
         let errors = check(experiment_file(), &plain, &self.context);
         if !errors.is_empty() {
             let mut errors: Vec<_> =

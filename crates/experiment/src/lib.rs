@@ -30,6 +30,7 @@ mod options;
 mod origins;
 mod pages;
 mod pipe;
+mod plugins;
 mod programs;
 mod quantity;
 mod queue;

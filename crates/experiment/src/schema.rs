@@ -193,6 +193,13 @@ fn either(parts: [Value; 2]) -> Value {
     json!({ "anyOf": all })
 }
 
+/// A built-in congestion control, or a plug-in by its name.
+pub(crate) fn algorithms(known: &[&'static str]) -> Value {
+    let mut built_in = json!({"enum": known});
+    describe_names(&mut built_in);
+    json!({"anyOf": [built_in, {"type": "string", "pattern": "^[^ $]+$"}]})
+}
+
 /// Adds a description to each name of a congestion control, where an editor completes it.
 fn describe_names(part: &mut Value) {
     let known = congestion_control::ENTRIES;
@@ -293,8 +300,8 @@ fn scalar_schema(kind: &Kind) -> Value {
         }
         Kind::Even => json!({"type": "integer", "minimum": 2, "maximum": 32, "multipleOf": 2}),
         Kind::Choice(known, _) => names(known),
-        Kind::Algorithm => names(&crate::fields::single()),
-        Kind::SubflowAlgorithm => names(&crate::check::of_subflows()),
+        Kind::Algorithm => algorithms(&crate::fields::single()),
+        Kind::SubflowAlgorithm => algorithms(&crate::check::of_subflows()),
         Kind::Command => json!({"anyOf": [
             {"type": "string", "minLength": 1},
             {"type": "array", "items": {"type": "string"}, "minItems": 1},

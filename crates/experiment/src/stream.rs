@@ -2,10 +2,11 @@
 
 use crate::kind::{known, long};
 use crate::options::{plain, Options, Written};
+use crate::plugins;
 use crate::quantity::{positive_size, positive_time, rate, time};
 use crate::read::{Fields, Node, Refusal, Result};
 use crate::words::shown;
-use dumbbell_model::catalogue::congestion_control::{Entry, ENTRIES};
+use dumbbell_model::catalogue::congestion_control::Algorithm;
 use serde_json::{json, Map, Value};
 
 /// Fields of every connection.
@@ -15,7 +16,7 @@ pub(crate) const STREAM: [&str; 7] =
 /// A connection as written.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
-    algorithm: &'static Entry,
+    algorithm: Algorithm,
     fq: Option<bool>,
     /// Writes of the sending application, in the form of the scenario.
     pub(crate) source: Value,
@@ -32,7 +33,7 @@ fn eager() -> Value {
 
 impl Stream {
     /// A bulk transfer.
-    pub(crate) fn bulk(algorithm: &'static Entry, fq: Option<bool>) -> Self {
+    pub(crate) fn bulk(algorithm: Algorithm, fq: Option<bool>) -> Self {
         let source = json!({"bulk": {"bytes": null, "refill_ns": 0}});
         Self { algorithm, fq, source, sink: eager(), sides: [None, None] }
     }
@@ -40,7 +41,7 @@ impl Stream {
     /// Reads the fields that every connection has. `choose`: reads the congestion control.
     pub(crate) fn read(
         fields: &Fields<'_>,
-        choose: impl FnOnce(&Node<'_>) -> Result<&'static Entry>,
+        choose: impl FnOnce(&Node<'_>) -> Result<Algorithm>,
     ) -> Result<Self> {
         let algorithm = choose(&fields.need("congestion_control")?)?;
         let bytes = fields.read("bytes", positive_size)?;
@@ -102,8 +103,8 @@ impl Stream {
             Some(hosts[side].map_or_else(|| own.over(&plain()), |host| own.over(host)))
         });
         json!({
-            "congestion_control": self.algorithm.name,
-            "fq": self.fq.unwrap_or(self.algorithm.paced_by_fq),
+            "congestion_control": self.algorithm,
+            "fq": self.fq.unwrap_or(self.algorithm.entry().paced_by_fq),
             "source": source,
             "sink": self.sink,
             "sender": sender,
@@ -113,46 +114,24 @@ impl Stream {
 }
 
 /// Congestion control of a connection with one path.
-pub(crate) fn algorithm(node: &Node<'_>) -> Result<&'static Entry> {
-    let entries = ENTRIES;
-    match entries.iter().find(|entry| Some(entry.name) == node.text()) {
-        Some(entry) if entry.coupled => {
-            let message = format!(
-                "{} couples the subflows of a multipath connection (mptcp:); tcp has one path",
-                entry.name
-            );
-            let single = entries.iter().filter(|entry| !entry.coupled).map(|entry| entry.name);
-            Refusal::new(&node.at, message).found(entry.name).allowed(single).err()
-        }
-        Some(entry) => Ok(entry),
-        None => {
-            let single = entries.iter().filter(|entry| !entry.coupled);
-            let names: Vec<_> = single.map(|entry| entry.name).collect();
-            let found = shown(node.value);
-            node.fail(format!("unknown congestion control {found} (known: {})", names.join(", ")))
-        }
+pub(crate) fn algorithm(node: &Node<'_>) -> Result<Algorithm> {
+    let found = plugins::algorithm(node.text().unwrap_or_default());
+    match found.filter(|algorithm| !algorithm.is_coupled()) {
+        Some(algorithm) => Ok(algorithm),
+        None => node.fail(format!("unknown congestion control {}", shown(node.value))),
     }
 }
 
 /// Congestion control of the subflows of a connection.
-pub(crate) fn of_subflow(node: &Node<'_>) -> Result<&'static Entry> {
-    let found = ENTRIES.iter().find(|entry| Some(entry.name) == node.text());
-    if let Some(entry) = found.filter(|entry| !entry.needs_ecn) {
-        return Ok(entry);
-    }
-    let of_paths = |coupled| {
-        let fits = move |entry: &&Entry| entry.coupled == coupled && !entry.needs_ecn;
-        ENTRIES.iter().filter(fits).map(|entry| entry.name)
-    };
-    let (name, message) = match found {
-        Some(entry) => {
+pub(crate) fn of_subflow(node: &Node<'_>) -> Result<Algorithm> {
+    match plugins::algorithm(node.text().unwrap_or_default()) {
+        Some(algorithm) if algorithm.entry().needs_ecn => {
             let why = "needs ECN at both ends, which multipath connections do not negotiate";
-            (entry.name.to_owned(), format!("{} {why}", entry.name))
+            node.fail(format!("{} {why}", algorithm.entry().name))
         }
-        None => (shown(node.value), "unknown congestion control".to_owned()),
-    };
-    let refusal = Refusal::new(&node.at, message).found(name);
-    refusal.allowed(of_paths(false).chain(of_paths(true))).err()
+        Some(algorithm) => Ok(algorithm),
+        None => node.fail(format!("unknown congestion control {}", shown(node.value))),
+    }
 }
 
 fn source(node: &Node<'_>) -> Result<Value> {

@@ -4,6 +4,7 @@ use dumbbell_experiment::{
     canonical, json_schema, Content, Context, Entry, Experiment as Reader, Files, Level, Located,
     Metric, NoFiles, Override, Tree, Unreadable,
 };
+use dumbbell_model::catalogue::plugin::Facts;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
@@ -107,15 +108,16 @@ fn refused(errors: Vec<Located>) -> PyErr {
     RefusedError::new_err((errors.into_iter().map(of_python).collect::<Vec<_>>(),))
 }
 
-/// Files that Python reads: its function returns bytes, a reason, or nothing if there are too many bytes.
+/// Files that Python reads. `read_file` returns bytes, a reason, or nothing if there are too many bytes;
+/// `plugin` returns SHA-256 and facts, or a reason.
 struct Read<'py> {
-    function: Bound<'py, PyAny>,
+    files: Bound<'py, PyAny>,
 }
 
 impl Files for Read<'_> {
     fn read(&self, name: &str, most_bytes: u64) -> Result<Vec<u8>, Unreadable> {
         let reason = |error: PyErr| Unreadable::Reason(error.to_string());
-        let found = self.function.call1((name, most_bytes)).map_err(reason)?;
+        let found = self.files.call_method1("read_file", (name, most_bytes)).map_err(reason)?;
         if let Ok(bytes) = found.cast::<PyBytes>() {
             return Ok(bytes.as_bytes().to_vec());
         }
@@ -123,6 +125,17 @@ impl Files for Read<'_> {
             return Err(Unreadable::TooLarge);
         }
         Err(Unreadable::Reason(found.extract().unwrap_or_default()))
+    }
+
+    fn plugin(&self, name: &str, path: &str) -> Result<Facts, Unreadable> {
+        let reason = |error: PyErr| Unreadable::Reason(error.to_string());
+        let found = self.files.call_method1("plugin", (name, path)).map_err(reason)?;
+        if let Ok(said) = found.extract::<String>() {
+            return Err(Unreadable::Reason(said));
+        }
+        let (sha256, needs_ecn, l4s, paced_by_fq) = found.extract().map_err(reason)?;
+        let (name, parameters) = (name.to_owned(), Vec::new());
+        Ok(Facts { name, sha256, parameters, needs_ecn, l4s, paced_by_fq })
     }
 }
 
@@ -223,9 +236,9 @@ impl Experiment {
         Ok(self.reader.contents(0).map_err(refused)?.to_string())
     }
 
-    /// A cell. `files`: reads a file by name, of at most so many bytes. Raises `RefusedError`.
+    /// A cell. `files`: reads files by name. Raises `RefusedError`.
     fn cell(&self, number: u64, files: Bound<'_, PyAny>) -> PyResult<Cell> {
-        let made = self.reader.cell(number, &Read { function: files }).map_err(refused)?;
+        let made = self.reader.cell(number, &Read { files }).map_err(refused)?;
         let levels = self.reader.design.factors.cell(number);
         Ok(Cell {
             labels: levels.iter().map(|level| level.label.clone()).collect(),
@@ -239,7 +252,7 @@ impl Experiment {
 
     /// Error of an engine about a field of a cell's scenario, placed in the file.
     fn place(&self, number: u64, path: &str, message: &str, files: Bound<'_, PyAny>) -> Refused {
-        of_python(self.reader.place(number, path, message, &Read { function: files }))
+        of_python(self.reader.place(number, path, message, &Read { files }))
     }
 
     /// Checks cells from `begin` to before `end` on all processors: the sum of their virtual times in ns, and the
@@ -271,7 +284,7 @@ impl Experiment {
                 Ok(found) => found,
                 // Without files here: read one after the other, the cells may be right.
                 Err(_) => {
-                    let files = Read { function: files };
+                    let files = Read { files };
                     return self.sums(begin, end, &files).map_err(refused);
                 }
             };

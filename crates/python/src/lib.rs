@@ -5,6 +5,7 @@ mod capture;
 mod capture_packets;
 mod experiment;
 mod network;
+mod plugins;
 mod trace;
 mod worlds;
 
@@ -12,6 +13,7 @@ use dumbbell_model::catalogue::CATALOGUE;
 use dumbbell_model::tables::{Kind, ALL};
 use dumbbell_model::tcp_options::{DEFAULT_PROFILE, PROFILES};
 use dumbbell_model::{ipc, Scenario, ScenarioError as ModelError, Time};
+use dumbbell_plugins::{Makers, Page, RunPlugins};
 use dumbbell_sim::RunError;
 use dumbbell_trace::{OpenError, Window};
 use pyo3::exceptions::{PyException, PyValueError};
@@ -20,6 +22,7 @@ use pyo3::types::{PyBytes, PyDict};
 use pyo3::{create_exception, Bound};
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -49,6 +52,19 @@ impl dumbbell_sim::Monitor for Shared {
     fn progress(&self, now: Time) -> bool {
         self.progress_ns.store(now.as_ns(), Ordering::Relaxed);
         !self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Monitor and page of a run.
+struct Watched<'a> {
+    shared: &'a Shared,
+    page: &'a Page,
+}
+
+impl dumbbell_sim::Monitor for Watched<'_> {
+    fn progress(&self, now: Time) -> bool {
+        self.page.reached(now.as_ns());
+        self.shared.progress(now)
     }
 }
 
@@ -161,18 +177,26 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
 }
 
 /// Runs a scenario. Releases the interpreter's lock during the run.
+///
+/// `plugins`: SHA-256 → path of a library, or class. `page`: file of 16 bytes that tells where the run is.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, seed, monitor = None))]
+#[pyo3(signature = (scenario_json, seed, monitor = None, plugins = None, page = None))]
 fn run(
     py: Python<'_>,
     scenario_json: &str,
     seed: u64,
     monitor: Option<&Bound<'_, Monitor>>,
+    plugins: Option<&Bound<'_, PyDict>>,
+    page: Option<PathBuf>,
 ) -> PyResult<Output> {
+    let makers = plugins.map_or_else(|| Ok(Makers::new()), plugins::makers)?;
+    let page = plugins::page(page)?;
+    let plugins = RunPlugins::new(makers, Arc::clone(&page));
     let scenario = Scenario::from_json(scenario_json).map_err(|e| scenario_error(py, &e))?;
     let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
+    let watched = Watched { shared: &shared, page: &page };
     let simulate = || {
-        let output = dumbbell_sim::run(&scenario, seed, shared.as_ref())?;
+        let output = dumbbell_sim::run_with(&scenario, seed, &watched, &plugins)?;
         drop(scenario);
         Ok(output)
     };
@@ -433,6 +457,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<worlds::Worlds>()?;
     module.add_function(wrap_pyfunction!(worlds::gym_catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(plugins::plugin_library, module)?)?;
+    module.add_class::<plugins::Conn>()?;
+    module.add_class::<plugins::Window>()?;
+    module.add_class::<plugins::RateSample>()?;
+    module.add_class::<plugins::AckSample>()?;
+    module.add_class::<plugins::AckEvent>()?;
+    module.add_class::<plugins::LostSkb>()?;
     module.add_function(wrap_pyfunction!(experiment::experiment_schema, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::access_models, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::typical_pages, module)?)?;

@@ -38,6 +38,7 @@ from dumbbell.engines.linux.compile import Progress
 from dumbbell.engines.linux.debian import Package
 from dumbbell.engines.linux.source import Source, Tree
 from dumbbell.errors import EngineError, nearest_name
+from dumbbell.files.cache import cache_folder
 from dumbbell.files.shipped import shipped
 from dumbbell.files.whole import sync_path, write_file
 
@@ -123,9 +124,7 @@ def carried(given: Sequence[Path] = ()) -> Carried:
 
 def kernels_folder() -> Path:
     """Folder of kernels: `$XDG_CACHE_HOME/dumbbell/kernels`, by default below `~/.cache`."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    cache = Path(given) if given.startswith("/") else Path.home() / ".cache"
-    return cache / "dumbbell" / "kernels"
+    return cache_folder("kernels")
 
 
 def kernels() -> list[Kernel]:

@@ -52,9 +52,10 @@ macro_rules! forms {
 forms! {
     ACCESS: |node| of("type", node), json!({"type": "string", "enum": crate::fields::network::ACCESS_LINKS});
     ATTACK: |node| of("metric", node), json!({"type": "string"});
+    PLUGIN: |node| of("file", node), json!({"type": "string", "examples": ["./libmine.so"]});
     EXPONENTIAL: |node| of("mean", node), json!({"type": "string"});
-    TCP: |node| of("congestion_control", node), json!({"type": "string", "enum": crate::fields::traffic::single()});
-    MPTCP: |node| of("congestion_control", node), json!({"type": "string", "enum": crate::fields::traffic::every()});
+    TCP: |node| of("congestion_control", node), crate::schema::algorithms(&crate::fields::traffic::single());
+    MPTCP: |node| of("congestion_control", node), crate::schema::algorithms(&crate::fields::traffic::every());
     VOICE: |node| of("codec", node), json!({"type": "string", "enum": ["g711"]});
     UDP: |node| of("rate", node), json!({"type": "string", "examples": ["10 Mbit/s"]});
     VIDEO: |node| of("rate", node), json!({"type": "string", "examples": ["10 Mbit/s"]});

@@ -367,3 +367,7 @@ pub(crate) fn traffic(fields: &Fields<'_>, _: &Context) -> Result<()> {
     let refusal = at(fields, "flows", "there is no traffic").allowed(kinds);
     refusal.code(Code::NoTraffic).err()
 }
+
+pub(crate) fn plugins(fields: &Fields<'_>, _: &Context) -> Result<()> {
+    crate::plugins::names_are_free(fields)
+}

@@ -26,6 +26,7 @@ sections! {
         def("arrivals", list(Kind::Section(arrivals), 0, 20000, false), json!([]), "Short TCP flows that arrive at random."),
         def("pages", list(Kind::Section(page), 0, 20000, false), json!([]), "Web pages that a client loads."),
         def("programs", list(Kind::Section(program), 0, 20000, false), json!([]), "Your own programs on hosts. The engines linux and netns run them."),
+        def("plugins", map(Kind::Short(plugin, Form::PLUGIN), MOST), json!({}), "Congestion controls of your own by name, each with its file."),
         def("taps", list(Kind::Section(tap), 0, 20000, false), json!([]), "Places where packets are observed and captured."),
         opt("sampling", Kind::Short(sampling, Form::SAMPLING), "What is recorded over time: a time between samples, none, or tables to keep."),
         opt("neighbour_discovery", Kind::Short(neighbour_discovery, Form::NEIGHBOUR_DISCOVERY), "ARP between hosts and routers: true, or its times. By default link addresses are known."),
@@ -35,7 +36,7 @@ sections! {
         opt("search", Kind::Section(search), "An optimum or a worst case that dumbbell search looks for."),
         def("repeats", Kind::Short(repeats, Form::REPEATS), json!({}), "Number of runs of each cell, or a rule that ends them."),
         def("seed", Kind::Whole(0, 4_611_686_018_427_387_904), json!(1), "Seed of the first repeat. Repeat k, from 0, has seed + k in every cell."),
-    ]).rule(rules::traffic);
+    ]).rule(rules::traffic).rule(rules::plugins);
     attack = section("AttackSpec", "Objective of an attack: the worst value of a metric, and the share a simpler case keeps.", vec![
         need("metric", Kind::Metric { worst: true }, "Metric to make as bad as possible, or starvation."),
         opt("goal", choice(&["minimise", "maximise"], "goal"), "minimise or maximise."),
@@ -82,6 +83,10 @@ sections! {
         def("seed", Kind::Whole(0, 2_147_483_648), json!(1), "Seed of the choice of values, and of the first repeat."),
         def("batch", Kind::Whole(1, 256), json!(4), "Evaluations between two choices of values. The result depends on it."),
     ]).one_of(&["optimise", "attack"]);
+    plugin = section("PluginSpec", "A congestion control of your own. Flows name it as they name a built-in one.", vec![
+        need("file", Kind::Text, "Shared library (.so) or Python file (.py), relative to the experiment file."),
+        def("parameters", map(Kind::Number, MOST), json!({}), "Numbers that the plug-in reads by name."),
+    ]);
     until = section("UntilSpec", "Half width of a metric's 95 % interval at which a cell has enough repeats. One of the two widths is given: a share of the mean, or an amount in the metric's unit.", vec![
         need("metric", Kind::Metric { worst: false }, "Metric whose 95 % interval decides."),
         opt("flow", Kind::Text, "Flow that decides. By default the widest interval decides."),

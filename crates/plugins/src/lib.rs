@@ -1,0 +1,16 @@
+//! Plug-ins as the simulator uses them: shared libraries with the table of `dumbbell-plugin`. Whatever a
+//! plug-in returns is checked; a run ends with the first failure. A crash or an endless loop inside a
+//! library cannot be stopped in its process: [`Page`] tells another process where the run was.
+
+mod bounds;
+mod library;
+mod native;
+mod page;
+mod phases;
+mod run;
+
+pub use bounds::{packets, window};
+pub use library::{Library, MOST_STATE_BYTES};
+pub use page::{Page, PAGE_BYTES};
+pub use phases::kept;
+pub use run::{Maker, Makers, RunPlugins, Told};

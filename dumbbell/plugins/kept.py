@@ -1,0 +1,58 @@
+"""Copies of plug-ins by their content. A run names content, so a store can be run again later."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from dumbbell.files.cache import cache_folder
+
+#: Largest file of a plug-in, bytes.
+MOST_BYTES = 256 << 20
+#: Kinds of plug-ins by the end of their file's name.
+KINDS = (".so", ".py")
+
+
+class UnusableError(Exception):
+    """A file that is no plug-in, with the reason."""
+
+
+def keep(path: Path) -> tuple[str, Path]:
+    """Copies a plug-in to the cache. Returns the SHA-256 of its content, and the copy.
+
+    Raises:
+        UnusableError: The file cannot be a plug-in.
+        OSError: It cannot be read, or the copy cannot be written.
+    """
+    if path.suffix not in KINDS:
+        raise UnusableError(f"a file that ends with {' or '.join(KINDS)} is needed")
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise UnusableError(f"it has more than {MOST_BYTES >> 20} MiB")
+    sha256 = hashlib.sha256(data).hexdigest()
+    copy = _place(sha256, path.suffix)
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=copy.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).replace(copy)
+    return sha256, copy
+
+
+def kept(sha256: str) -> Path:
+    """Copy of the plug-in with this content. Raises `UnusableError` if there is none."""
+    for suffix in KINDS:
+        if (copy := _place(sha256, suffix)).exists():
+            return copy
+    raise UnusableError(
+        f"its file (SHA-256 {sha256[:12]}…) is not on this machine; validate the experiment file "
+        "here once, with the plug-in beside it"
+    )
+
+
+def _place(sha256: str, suffix: str) -> Path:
+    return cache_folder("plugins") / f"{sha256}{suffix}"

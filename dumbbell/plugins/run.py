@@ -1,0 +1,114 @@
+"""Plug-ins as experiments use them: facts of a file, and runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dumbbell import _core
+from dumbbell._core import Monitor
+from dumbbell.codes import Code
+from dumbbell.errors import EngineError
+from dumbbell.plugins.declare import Declared
+from dumbbell.plugins.kept import UnusableError, keep, kept
+from dumbbell.plugins.page import Where
+from dumbbell.plugins.process import EndedError, worker
+from dumbbell.plugins.requests import Defect, Execute, Probe, Refused, Unfit
+from dumbbell.runs import Run, RunResult
+
+#: Time that a file may take to load, s. Modules of Python may import much.
+_LOAD_S = {".so": 5.0, ".py": 60.0}
+#: Time in which a run outside of plug-ins moves on, s.
+_SILENT_S = 600.0
+
+_FACTS: dict[tuple[str, str], Declared] = {}
+
+
+def facts_of(path: Path, name: str) -> tuple[str, Declared]:
+    """SHA-256 and facts of a plug-in's file.
+
+    Raises:
+        UnusableError: It is no plug-in, with the reason.
+        OSError: It cannot be read.
+    """
+    sha256, copy = keep(path)
+    known = _FACTS.get((sha256, name))
+    if known is not None:
+        return sha256, known
+    try:
+        with worker() as chosen:
+            found = chosen.ask(Probe(copy, name), lambda _: True, _LOAD_S[path.suffix])
+    except EndedError as ended:
+        raise UnusableError(f"while it was loaded, {ended.reason}") from None
+    if isinstance(found, Refused):
+        raise UnusableError(found.reason)
+    assert isinstance(found, Declared)
+    _FACTS[sha256, name] = found
+    return sha256, found
+
+
+def execute(run: Run, monitor: Monitor) -> RunResult:
+    """Executes a run with plug-ins on the simulator, in a worker process.
+
+    Raises:
+        EngineError: A plug-in failed: which, the flow, and the virtual time.
+        _core.Cancelled: The monitor was cancelled.
+        _core.ScenarioError: The scenario cannot be run.
+    """
+    plugins = dict(_plugins(json.loads(run.scenario)))
+
+    def look(where: Where) -> bool:
+        monitor.report(where.at_ns)
+        return not monitor.cancelled
+
+    try:
+        with worker() as chosen:
+            request = Execute(run.scenario, run.seed, plugins, chosen.page.path)
+            reply = chosen.ask(request, look, _SILENT_S)
+    except EndedError as ended:
+        if monitor.cancelled:
+            raise _core.Cancelled("cancelled") from None
+        raise EngineError(_told(run, ended), code=Code.PLUGIN) from None
+    match reply:
+        case RunResult():
+            return reply
+        case Unfit(path, message):
+            error = _core.ScenarioError(path, message)
+            error.path, error.message = path, message
+            raise error
+        case Defect(message):
+            raise _core.DefectError(message)
+        case Refused(reason):
+            raise EngineError(reason, code=Code.PLUGIN)
+    raise AssertionError(reply)
+
+
+def _plugins(scenario: dict[str, Any]) -> Iterator[tuple[str, tuple[Path, str]]]:
+    for _, facts in _users(scenario):
+        try:
+            yield facts["sha256"], (kept(facts["sha256"]), facts["name"])
+        except UnusableError as error:
+            raise EngineError(f"plug-in {facts['name']}: {error}", code=Code.PLUGIN) from None
+
+
+def _users(scenario: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Flows with plug-ins, and the facts of these, in the order in which flows begin."""
+    named = [(flow["name"], flow["traffic"].get("tcp")) for flow in scenario["flows"]]
+    named += [(one["name"], one["tcp"]) for one in scenario["arrivals"]]
+    for flow, tcp in named:
+        control = tcp and tcp["congestion_control"]
+        if isinstance(control, dict):
+            yield flow, control["plugin"]
+
+
+def _told(run: Run, ended: EndedError) -> str:
+    """Sentence about a process that ended in a run."""
+    users, where = list(_users(json.loads(run.scenario))), ended.where
+    names = sorted({facts["name"] for _, facts in users})
+    at = f"at {where.at_ns / 1e9:.6f} s"
+    if where.inside and where.flow < len(users):
+        flow, facts = users[where.flow]
+        return f"plug-in {facts['name']}, flow {flow}, {at}: {ended.reason}"
+    return f"plug-in {' or '.join(names)}, {at}: {ended.reason}"

@@ -1,0 +1,62 @@
+"""CUBIC as a plug-in sends the packets of the built-in, in every language."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+from tests.plugins.built import EXAMPLES, ROOT, library, same_tables
+
+#: Scenarios: benchmark A's path, random loss, marks, time-outs and idle times, two flows.
+SCENARIOS = {
+    "bulk": "{rate: 20 Mbit/s, rtt: 40 ms, buffer: 1 BDP}",
+    "loss": "{rate: 20 Mbit/s, rtt: 40 ms, buffer: 1 BDP, forward: {loss: 1 %}}",
+    "ecn": "{rate: 20 Mbit/s, rtt: 40 ms, queue: {codel: {ecn: true}}}",
+    "outage": "{rate: 5 Mbit/s, rtt: 200 ms, buffer: 20 packets, forward: {loss: "
+    "{gilbert_elliott: {good_to_bad: 0.5 %, bad_to_good: 5 %}}}}",
+}
+TEXT = """\
+dumbbell: 1
+name: equal
+template: {dumbbell: PATH}
+hosts: {defaults: {tcp_ecn: 1}}
+plugins: {mine: FILE}
+flows:
+  - {from: s1, to: d1, tcp: $cc}
+  - from: s1
+    to: d1
+    tcp:
+      congestion_control: $cc
+      source: {on_off: {chunk: 100 KiB, interval: 50 ms, on: 1 s, off: 2 s}}
+duration: 20 s
+sampling: 100 ms
+factors: {cc: [mine, cubic]}
+"""
+
+
+@pytest.fixture(scope="module")
+def rust_cubic() -> Path:
+    """The built-in CUBIC as a shared library."""
+    command = ["cargo", "build", "--quiet", "--package", "dumbbell-plugin-cubic"]
+    subprocess.run([*command, "--profile", "guest"], cwd=ROOT, check=True)
+    return ROOT / "target" / "guest" / "libdumbbell_plugin_cubic.so"
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("form", ["c", "python", "rust"])
+def test_cubic_as_a_plugin_is_cubic(
+    form: str, scenario: str, rust_cubic: Path, tmp_path: Path
+) -> None:
+    if form == "c":
+        file = library(EXAMPLES / "cubic.c", tmp_path / "libcubic.so")
+    elif form == "python":
+        file = EXAMPLES / "cubic.py"
+    else:
+        file = rust_cubic
+    path = tmp_path / "equal.yaml"
+    text = TEXT.replace("PATH", SCENARIOS[scenario]).replace("FILE", str(file))
+    path.write_text(text, encoding="utf-8")
+    same_tables(dumbbell.run(path), "mine", "cubic")
