@@ -28,6 +28,7 @@ from dumbbell.cli.figure import figure
 from dumbbell.cli.help import HelpCommand, help
 from dumbbell.cli.init import InitCommand, init
 from dumbbell.cli.kernel import kernel_app
+from dumbbell.cli.new import new_app
 from dumbbell.cli.playground import playground
 from dumbbell.cli.query import query
 from dumbbell.cli.report import report
@@ -124,6 +125,7 @@ app.command()(figure)
 app.command()(query)
 app.command()(doctor)
 app.command(cls=HelpCommand)(help)
+app.add_typer(new_app, name="new")
 app.add_typer(study_app, name="study")
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(workload_app, name="workload")

@@ -10,6 +10,6 @@ def shipped(name: str) -> Path:
     """Folder of the package `dumbbell`, links resolved. It may be missing in a broken installation.
 
     Args:
-        name: `_guest`, `_kernel`, `_studies`, `_examples` or `_docs`.
+        name: `_guest`, `_kernel`, `_plugin`, `_studies`, `_examples` or `_docs`.
     """
     return Path(str(files("dumbbell") / name)).resolve()

@@ -32,15 +32,22 @@ __all__ = [
 ]
 
 _ROOT = Path(__file__).resolve().parents[2]
-_FOLDERS = ("docs", "examples", "kernel", "studies")
+#: Link in the package → folder of the checkout.
+_FOLDERS = {
+    "_docs": "docs",
+    "_examples": "examples",
+    "_kernel": "kernel",
+    "_plugin": "crates/plugin",
+    "_studies": "studies",
+}
 
 
 def _prepare() -> None:
     """Makes what the package holds beside its modules."""
-    for name in _FOLDERS:
-        link = _ROOT / "dumbbell" / f"_{name}"
+    for name, folder in _FOLDERS.items():
+        link = _ROOT / "dumbbell" / name
         if not link.is_dir():
-            link.symlink_to(Path("..") / name)
+            link.symlink_to(Path("..") / folder)
     subprocess.run(["bash", "scripts/build-guest.sh"], cwd=_ROOT, check=True)
 
 

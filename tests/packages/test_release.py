@@ -150,7 +150,8 @@ def test_the_archive_of_sources_holds_what_a_build_needs(tmp_path: Path) -> None
          "Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md", "LICENSE"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    links = {"dumbbell/_docs", "dumbbell/_examples", "dumbbell/_kernel", "dumbbell/_studies"}
+    links = {"dumbbell/_docs", "dumbbell/_examples", "dumbbell/_kernel", "dumbbell/_plugin"}
+    links |= {"dumbbell/_studies"}
     assert {f"{top}/{name}" for name in listed.split("\0") if name and name not in links} <= names
     assert f"{top}/PKG-INFO" in names
     assert all(one.isfile() or one.isdir() for one in members)

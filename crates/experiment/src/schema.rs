@@ -193,11 +193,18 @@ fn either(parts: [Value; 2]) -> Value {
     json!({ "anyOf": all })
 }
 
-/// A built-in congestion control, or a plug-in by its name.
+/// A built-in congestion control, or a plug-in by its name. A schema cannot know the plug-ins of a file: a
+/// name that begins as a built-in's is taken for a mistake.
 pub(crate) fn algorithms(known: &[&'static str]) -> Value {
     let mut built_in = json!({"enum": known});
     describe_names(&mut built_in);
-    json!({"anyOf": [built_in, {"type": "string", "pattern": "^[^ $]+$"}]})
+    let begins: Vec<&str> = known.iter().map(|name| name.get(..3).unwrap_or(name)).collect();
+    let own = format!("^(?!{})[A-Za-z][^ ]*$", begins.join("|"));
+    let names: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
+    let said = format!("unknown congestion control; known: {}", names.join(", "));
+    json!({"anyOf": [
+        built_in, {"type": "string", "pattern": own, "patternErrorMessage": said},
+    ]})
 }
 
 /// Adds a description to each name of a congestion control, where an editor completes it.

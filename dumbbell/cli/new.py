@@ -1,0 +1,53 @@
+"""Verb `new`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.guard import guarded
+from dumbbell.console import say
+
+new_app = typer.Typer(
+    help="Write a project of your own: a congestion control as a plug-in.", no_args_is_help=True
+)
+
+
+class Form(StrEnum):
+    """Language of a plug-in."""
+
+    python = "python"
+    c = "c"
+    rust = "rust"
+
+
+@new_app.callback()
+def new() -> None:
+    """Write a project of your own: a congestion control as a plug-in."""
+
+
+@new_app.command("congestion-control")
+def congestion_control(
+    name: Annotated[str, typer.Argument(help="Name of the algorithm: small letters, digits, _.")],
+    form: Annotated[
+        Form,
+        typer.Option("--in", help="Language: python needs no compiler, c and rust are fast."),
+    ] = Form.python,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="Folder to write [default: NAME].")
+    ] = None,
+) -> None:
+    """Write a congestion control that builds and runs, with a test against Reno and a sweep."""
+    with guarded():
+        from dumbbell.starter.project import write_project
+
+        folder = to or Path(name)
+        files = write_project(name, form.value, folder)
+        first = {"python": f"{name}.py", "c": f"{name}.c", "rust": "src/lib.rs"}[form.value]
+        say(f"{folder}: {len(files)} files. Change {first}, then:")
+        say(f"  cd {folder}")
+        say("  make test    # compares it with Reno")
+        say("  make sweep   # runs sweep.yaml")

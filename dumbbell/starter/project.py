@@ -1,0 +1,80 @@
+"""Projects of one's own: a congestion control as a plug-in, with a test and a sweep."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dumbbell.codes import Code
+from dumbbell.errors import DumbbellError
+from dumbbell.files.output import write_output
+from dumbbell.files.shipped import shipped
+
+#: Form → file of the plug-in that the sweep names.
+FORMS = {"python": "{name}.py", "c": "lib{name}.so", "rust": "lib{name}.so"}
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
+#: Manifest of the copied crate, which belongs to no workspace.
+_MANIFEST = """\
+[package]
+name = "dumbbell-plugin"
+version = "{version}"
+edition = "2021"
+license = "Apache-2.0"
+"""
+
+
+def write_project(name: str, form: str, folder: Path) -> list[Path]:
+    """Writes the project of a congestion control. Returns its files.
+
+    Raises:
+        DumbbellError: The name cannot be one, or the folder exists.
+    """
+    from dumbbell.catalogue import congestion_controls
+
+    if _NAME.match(name) is None:
+        raise DumbbellError(
+            f"{name}: a name of small letters, digits and _ is needed", code=Code.USAGE
+        )
+    if name in congestion_controls():
+        raise DumbbellError(
+            f"{name} is a congestion control of the program; name yours otherwise", code=Code.USAGE
+        )
+    if folder.exists() and any(folder.iterdir()):
+        raise DumbbellError(f"{folder} exists and is not empty", code=Code.OUTPUT)
+    kit = shipped("_plugin")
+    texts = {}
+    for part in ("common", form):
+        root = kit / "templates" / part
+        for path in sorted(path for path in root.rglob("*") if path.is_file()):
+            place = Path(_named(path.relative_to(root).as_posix(), name))
+            text = _named(path.read_text(encoding="utf-8"), name)
+            texts[place] = text.replace("FILE", FORMS[form].format(name=name))
+    texts |= _kit(kit, form)
+    for place, text in texts.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        write_output(folder / place, text)
+    return sorted(texts)
+
+
+def _named(text: str, name: str) -> str:
+    """A template's text with the name in place of `mine`."""
+    title = "".join(part.capitalize() for part in name.split("_"))
+    text = re.sub(r"(?<![A-Za-z])(lib|test_)?mine(?![A-Za-z])", rf"\g<1>{name}", text)
+    return re.sub(r"\bMine\b", title, text)
+
+
+def _kit(kit: Path, form: str) -> dict[Path, str]:
+    """Files of the kit that a project needs."""
+    if form == "c":
+        header = "dumbbell_cc.h"
+        return {Path(header): (kit / "include" / header).read_text(encoding="utf-8")}
+    if form == "rust":
+        from dumbbell._core import version
+
+        own = Path("dumbbell-plugin")
+        sources = {
+            own / "src" / path.name: path.read_text(encoding="utf-8")
+            for path in sorted((kit / "src").glob("*.rs"))
+        }
+        return sources | {own / "Cargo.toml": _MANIFEST.format(version=version)}
+    return {}
