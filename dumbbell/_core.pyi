@@ -26,8 +26,8 @@ __all__ = [
     "RoutingError",
     "ScenarioError",
     "Survey",
-    "Worlds",
     "Window",
+    "Worlds",
     "access_models",
     "budget",
     "capture_packets",
@@ -237,7 +237,6 @@ class Worlds:
 
 def gym_catalogue() -> str:
     """What agents can see, set and be rewarded by, as JSON."""
-
 
 @final
 class Conn:
