@@ -87,5 +87,14 @@ GROUP = Group(
             Sections("hosts: {defaults: {mtu: 20 bytes}}", "hosts: {defaults: {mtu: 1500 bytes}}"),
             "experiment-file/tcp-options.md",
         ),
+        Page(
+            Code.PLUGIN,
+            "a plug-in",
+            "The file of a plug-in is none, or the plug-in failed during a run. The message tells "
+            "what it did; in a run also the flow and the virtual time. The other runs go on.",
+            "Give the path of a plug-in from the folder of the experiment file, or leave it out.",
+            Sections("plugins: {mine: ./nothing.so}", "plugins: {}"),
+            "plugins.md",
+        ),
     ),
 )

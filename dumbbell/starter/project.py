@@ -40,7 +40,7 @@ def write_project(name: str, form: str, folder: Path) -> list[Path]:
             f"{name} is a congestion control of the program; name yours otherwise", code=Code.USAGE
         )
     if folder.exists() and any(folder.iterdir()):
-        raise DumbbellError(f"{folder} exists and is not empty", code=Code.OUTPUT)
+        raise DumbbellError(f"{folder} exists and is not empty", code=Code.OVERWRITE)
     kit = shipped("_plugin")
     texts = {}
     for part in ("common", form):

@@ -46,7 +46,13 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split("\n")[0])
-def test_every_block_of_the_page_loads(block: str) -> None:
+def test_every_block_of_the_page_loads(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    template = (ROOT / "crates/plugin/templates/python/mine.py").read_text("utf-8")
+    for name in ("mine.py", "other.py"):  # plug-ins that a block names
+        (tmp_path / name).write_text(template, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     assert loaded(completed(block)).cells
 
 
