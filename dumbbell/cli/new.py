@@ -40,7 +40,7 @@ def congestion_control(
         Path | None, typer.Option("--to", help="Folder to write [default: NAME].")
     ] = None,
 ) -> None:
-    """Write a congestion control that builds and runs, with a test against Reno and a sweep."""
+    """Write a congestion control, with a test and a sweep."""
     with guarded():
         from dumbbell.starter.project import write_project
 

@@ -46,6 +46,12 @@ WORDS: dict[str, tuple[tuple[str, ...], str]] = {
         ("pipes",),
         "One direction of a link: `bottleneck/forward` and `bottleneck/backward`.",
     ),
+    "plug-in": (
+        ("plugin", "plugins", "plug-ins", "own congestion control"),
+        "A congestion control of your own in Python, C or Rust: `dumbbell new congestion-control "
+        "mine` writes one. `plugins: {mine: ./mine.py}` gives it a name. The page: `dumbbell help "
+        "--page plugins`.",
+    ),
     "probe": (
         ("probes", "idle rtt"),
         "Echo request of a ping. *Idle RTT* is the RTT of probes before the first TCP flow starts. "

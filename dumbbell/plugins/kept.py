@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from dumbbell.files.cache import cache_folder
+from dumbbell.files.input import read_file
 
 #: Largest file of a plug-in, bytes.
 MOST_BYTES = 256 << 20
@@ -28,10 +29,7 @@ def keep(path: Path) -> tuple[str, Path]:
     """
     if path.suffix not in KINDS:
         raise UnusableError(f"a file that ends with {' or '.join(KINDS)} is needed")
-    with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise UnusableError(f"it has more than {MOST_BYTES >> 20} MiB")
+    data = read_file(path, MOST_BYTES)
     sha256 = hashlib.sha256(data).hexdigest()
     copy = _place(sha256, path.suffix)
     if not copy.exists():

@@ -66,7 +66,7 @@ def _of_queues(scenario: Scenario) -> Iterator[tuple[str, str, InLinux | None]]:
 def _of_flows(scenario: Scenario) -> Iterator[tuple[str, str, InLinux | None]]:
     for number, flow in enumerate(scenario["flows"]):
         tcp: Any = flow["traffic"].get("tcp")
-        if tcp is not None:
+        if tcp is not None and isinstance(tcp["congestion_control"], str):  # no plug-in
             one = congestion_controls()[tcp["congestion_control"]]
             yield f"flows[{number}].traffic.tcp.congestion_control", one.name, one.linux
 

@@ -8,8 +8,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// Longest name, bytes.
 pub const LONGEST_NAME: usize = 40;
-/// Most parameters of a plug-in.
-pub const MOST_PARAMETERS: usize = 64;
 
 /// What a scenario says of a plug-in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
