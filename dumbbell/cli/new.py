@@ -11,9 +11,7 @@ import typer
 from dumbbell.cli.guard import guarded
 from dumbbell.console import say
 
-new_app = typer.Typer(
-    help="Write a project of your own: a congestion control as a plug-in.", no_args_is_help=True
-)
+new_app = typer.Typer(help="Write a project for your own congestion control.", no_args_is_help=True)
 
 
 class Form(StrEnum):
@@ -26,7 +24,7 @@ class Form(StrEnum):
 
 @new_app.callback()
 def new() -> None:
-    """Write a project of your own: a congestion control as a plug-in."""
+    """Write a project for your own congestion control."""
 
 
 @new_app.command("congestion-control")
