@@ -10,7 +10,7 @@ from dumbbell.experiment.schema import json_schema
 _REFERENCE = "#/$defs/"
 #: Fields that need programs, other files, or more than one run: by model; empty: the file.
 REFUSED: dict[str, tuple[str, ...]] = {
-    "": ("programs", "search"),
+    "": ("programs", "plugins", "search"),
     "TraceSpec": ("file",),
     "RateTraceSpec": ("file",),
 }

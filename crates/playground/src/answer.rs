@@ -20,7 +20,7 @@ const MOST_BYTES: f64 = 5e8;
 /// Most flows of a page: a browser draws each.
 const MOST_FLOWS: u64 = 1000;
 /// Sections of a file that need more than a page has.
-const BEYOND: [&str; 2] = ["programs", "search"];
+const BEYOND: [&str; 3] = ["programs", "plugins", "search"];
 
 /// Tables that a page shows.
 const SHOWN: &[&str] = &["flows", "samples", "queues", "pipes", "probes"];
