@@ -51,7 +51,11 @@ fn with_a_byte_more(file: &Path, manifest: &Path, package: &str) -> Result<Strin
 fn a_byte_in_any_package_that_decides_a_run_changes_the_identity() -> Result<()> {
     let (folder, manifest) = workspace()?;
     for (package, least, others) in [
-        ("dumbbell-sim", ["sim", "model", "packet", "plugin", "cc", "capture", "web"].as_slice(), "trace"),
+        (
+            "dumbbell-sim",
+            ["sim", "model", "packet", "plugin", "cc", "capture", "web"].as_slice(),
+            "trace",
+        ),
         ("dumbbell-guest", ["guest", "model", "packet", "capture", "web"].as_slice(), "sim"),
     ] {
         let before = identity(&manifest, package)?;
