@@ -31,6 +31,7 @@ NOT_DRAWN = {
     **dict.fromkeys(("column", "unit", "time", "time_unit", "length"), "as `rates`"),
     "access": "of links: tests/experiment/test_access.py",
     **dict.fromkeys(("type", "subscriber", "draw"), "as `access`"),
+    "parameters": "of a plug-in, which needs a file: tests/plugins",
     "load": "of arrivals: the other way to write `per_second`",
     "sleeps": "of `udp`: refused where probes are kept",
     "refill": "of `bulk`: its own tests",
