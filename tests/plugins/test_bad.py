@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -58,13 +57,11 @@ def fails(file: Path, tmp_path: Path, words: str) -> None:
     """Asserts that a plug-in fails with these words, and the other cell is as without it."""
     path, store = tmp_path / "bad.yaml", tmp_path / "store"
     path.write_text(TEXT.replace("FILE", str(file)), encoding="utf-8")
-    begin = time.process_time()
     done = CliRunner().invoke(app, ["run", str(path), "--store", str(store)])
     assert done.exit_code == 2, done.output
     output = re.sub(r"\s+", " ", done.output)
     assert re.search(rf"plug-in bad, flow first, at 0\.\d+ s: .*{words}.*E507", output), output
     assert "1 run finished and kept" in output
-    assert time.process_time() - begin < 10
     path.write_text(TEXT.replace("plugins: {bad: FILE}\n", "").replace("[bad, reno]", "[reno]"))
     alone = tmp_path / "alone"
     dumbbell.run(path, store=alone)

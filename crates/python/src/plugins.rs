@@ -33,7 +33,7 @@ pub(crate) fn page(path: Option<PathBuf>) -> PyResult<Arc<Page>> {
     opened.map(Arc::new).map_err(|error| PyOSError::new_err(error.to_string()))
 }
 
-/// Name and facts of a library, as JSON. Runs its code. Raises `ValueError` with the reason if it is none.
+/// Name of a library's algorithm; whether it needs ECN, is for L4S, is paced by fq. Runs its code. Raises `ValueError` with the reason if it is none.
 #[pyfunction]
 pub(crate) fn plugin_library(path: PathBuf) -> PyResult<(String, bool, bool, bool)> {
     let library = Library::open(&path).map_err(PyValueError::new_err)?;

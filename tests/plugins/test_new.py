@@ -1,0 +1,45 @@
+"""`dumbbell new congestion-control`: each project builds, and its own test passes as written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dumbbell.cli import app
+
+
+@pytest.mark.parametrize("form", ["python", "c", "rust"])
+def test_a_new_project_is_reno(form: str, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    words = ["new", "congestion-control", "own_one", "--in", form, "--to", str(folder)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    made = subprocess.run(
+        ["make", "test"], cwd=folder, env={**os.environ, "PATH": path},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "own_one sends the packets of Reno" in made.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("Own", "small letters"), ("cubic", "of the program"), ("x" * 41, "small letters")],
+)
+def test_a_name_that_cannot_be_one(name: str, words: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["new", "congestion-control", name, "--to", str(tmp_path / "n")])
+    assert done.exit_code == 2 and words in done.output
+    assert not (tmp_path / "n").exists()
+
+
+def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious", encoding="utf-8")
+    done = CliRunner().invoke(app, ["new", "congestion-control", "own", "--to", str(tmp_path)])
+    assert done.exit_code == 2 and "not empty" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
