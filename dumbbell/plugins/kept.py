@@ -20,8 +20,10 @@ class UnusableError(Exception):
     """A file that is no plug-in, with the reason."""
 
 
-def keep(path: Path) -> tuple[str, Path]:
+def keep(path: Path, name: str) -> tuple[str, Path]:
     """Copies a plug-in to the cache. Returns the SHA-256 of its content, and the copy.
+
+    A Python file may declare several classes: its name decides, and is hashed behind the content.
 
     Raises:
         UnusableError: The file cannot be a plug-in.
@@ -30,7 +32,8 @@ def keep(path: Path) -> tuple[str, Path]:
     if path.suffix not in KINDS:
         raise UnusableError(f"a file that ends with {' or '.join(KINDS)} is needed")
     data = read_file(path, MOST_BYTES)
-    sha256 = hashlib.sha256(data).hexdigest()
+    chosen = b"\0" + name.encode() if path.suffix == ".py" else b""
+    sha256 = hashlib.sha256(data + chosen).hexdigest()
     copy = _place(sha256, path.suffix)
     if not copy.exists():
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ def facts_of(path: Path, name: str) -> tuple[str, Declared]:
         UnusableError: It is no plug-in, with the reason.
         OSError: It cannot be read.
     """
-    sha256, copy = keep(path)
+    sha256, copy = keep(path, name)
     known = _FACTS.get((sha256, name))
     if known is not None:
         return sha256, known

@@ -37,6 +37,16 @@ factors: {cc: [mine, cubic]}
 """
 
 
+BOTH = """\
+dumbbell: 1
+name: both
+template: {{dumbbell: {{pairs: 2, rate: 20 Mbit/s, rtt: 40 ms, buffer: 0.5 BDP}}}}
+plugins: {{mine: both.py, gentle: both.py}}
+flows: [{{from: s1, to: d1, tcp: {one}}}, {{from: s2, to: d2, tcp: {other}, start: 50 ms}}]
+duration: 20 s
+"""
+
+
 @pytest.fixture(scope="module")
 def rust_cubic() -> Path:
     """The built-in CUBIC as a shared library."""
@@ -60,3 +70,15 @@ def test_cubic_as_a_plugin_is_cubic(
     text = TEXT.replace("PATH", SCENARIOS[scenario]).replace("FILE", str(file))
     path.write_text(text, encoding="utf-8")
     same_tables(dumbbell.run(path), "mine", "cubic")
+
+
+def test_two_classes_of_a_file_run_beside_each_other(tmp_path: Path) -> None:
+    reno = (ROOT / "crates/plugin/templates/python/mine.py").read_text("utf-8")
+    gentle = reno.replace('"mine"', '"gentle"').replace("Mine", "Gentle").replace("0.5", "0.9")
+    (tmp_path / "both.py").write_text(reno + gentle, encoding="utf-8")
+    path, found = tmp_path / "both.yaml", {}
+    for one, other in [("mine", "gentle"), ("gentle", "mine"), ("reno", "gentle")]:
+        path.write_text(BOTH.format(one=one, other=other), encoding="utf-8")
+        found[one, other] = dumbbell.run(path).flows["delivered_bytes"].to_list()
+    assert found["mine", "gentle"] == found["reno", "gentle"]
+    assert found["mine", "gentle"] != found["gentle", "mine"]
