@@ -401,7 +401,7 @@ def run(
         scenario_json: Scenario as JSON.
         seed: Seed of all random streams.
         monitor: Shows the progress, and can stop the run.
-        plugins: SHA-256 → path of a library, or class.
+        plugins: SHA-256 → path of a library or module, or class.
         page: File of 16 bytes that tells where the run is.
 
     Raises:
@@ -412,9 +412,9 @@ def run(
     """
 
 def plugin_library(path: Path) -> tuple[str, bool, bool, bool]:
-    """Name of a library's algorithm; whether it needs ECN, is for L4S, is paced by fq.
+    """Name of the algorithm of a library or module; whether it needs ECN, is for L4S, is paced by fq.
 
-    The library's code runs. Raises `ValueError` with the reason if it is no plug-in.
+    Its code runs. Raises `ValueError` with the reason if it is no plug-in.
     """
 
 def validate(scenario_json: str) -> None: ...

@@ -1,4 +1,4 @@
-"""Congestion controls from outside: shared libraries and classes in Python.
+"""Congestion controls from outside: shared libraries, WebAssembly modules and classes in Python.
 
 A plug-in's code runs in a process of its own (:mod:`dumbbell.plugins.worker`), since a crash or an
 endless loop cannot be stopped inside of one.

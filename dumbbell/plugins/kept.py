@@ -13,7 +13,7 @@ from dumbbell.files.input import read_file
 #: Largest file of a plug-in, bytes.
 MOST_BYTES = 256 << 20
 #: Kinds of plug-ins by the end of their file's name.
-KINDS = (".so", ".py")
+KINDS = (".so", ".wasm", ".py")
 
 
 class UnusableError(Exception):
@@ -30,7 +30,7 @@ def keep(path: Path, name: str) -> tuple[str, Path]:
         OSError: It cannot be read, or the copy cannot be written.
     """
     if path.suffix not in KINDS:
-        raise UnusableError(f"a file that ends with {' or '.join(KINDS)} is needed")
+        raise UnusableError(f"a file that ends with {', '.join(KINDS[:-1])} or {KINDS[-1]} is needed")
     data = read_file(path, MOST_BYTES)
     chosen = b"\0" + name.encode() if path.suffix == ".py" else b""
     sha256 = hashlib.sha256(data + chosen).hexdigest()

@@ -3,7 +3,6 @@
  *     cc -O2 -shared -fPIC -o libcubic.so cubic.c -I"$(dumbbell plugin include)"
  */
 #include "dumbbell_cc.h"
-#include <stddef.h>
 
 enum {
 	BETA = 717, BETA_SCALE = 1024, /* 0.7 */
@@ -60,8 +59,7 @@ static void start_round(struct cubic *c, const struct dumbbell_conn *conn)
 
 static void reset(struct cubic *c, const struct dumbbell_conn *conn)
 {
-	memset(c, 0, offsetof(struct cubic, found));
-	c->found = false;
+	*c = (struct cubic){0};
 	start_round(c, conn);
 }
 

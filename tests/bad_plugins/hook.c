@@ -2,6 +2,7 @@
 #include "dumbbell_cc.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #ifndef FLAGS

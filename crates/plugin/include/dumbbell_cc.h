@@ -11,6 +11,14 @@
  * since runs and flows share the library; and they have no clock and no random numbers but those of
  * struct dumbbell_conn, so that a run can be repeated.
  *
+ * A WebAssembly module is a plug-in, too, built without a library:
+ *
+ *     clang --target=wasm32 -mbulk-memory -O2 -nostdlib -Wl,--no-entry,--export-table,--export=dumbbell_cc_v1 \
+ *         -o mine.wasm mine.c
+ *
+ * It exports `memory`, `__indirect_function_table` and dumbbell_cc_v1, and imports nothing. Pointers have 32
+ * bits. State and arguments lie in pages that Dumbbell adds behind its memory after the start.
+ *
  * Units are Linux's: windows in packets, RTTs in microseconds, sequence numbers as unwrapped byte counts.
  * The file may be copied and used for anything.
  */
@@ -19,7 +27,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #define DUMBBELL_CC_ABI 1
 #define DUMBBELL_INFINITE_SSTHRESH 0x7fffffffu /* before the first loss */
@@ -187,9 +194,14 @@ struct dumbbell_cc {
 static inline double dumbbell_parameter(const struct dumbbell_parameters *all, const char *name,
 					double otherwise)
 {
-	for (uint32_t i = 0; i < all->count; i++)
-		if (strcmp(all->list[i].name, name) == 0)
+	for (uint32_t i = 0; i < all->count; i++) {
+		const char *a = all->list[i].name, *b = name;
+
+		while (*a && *a == *b)
+			a++, b++;
+		if (*a == *b)
 			return all->list[i].value;
+	}
 	return otherwise;
 }
 

@@ -4,6 +4,7 @@
 use crate::table::{self, RawParameters, RawWindow, Table};
 use crate::Window;
 use crate::{AckEvent, AckSample, CaEvent, CaState, CongestionControl, Conn, LostSkb, RateSample};
+use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -78,13 +79,27 @@ thread_local! {
 
 /// Calls what may panic. 0: it did not.
 fn guarded(call: impl FnOnce()) -> i32 {
-    let done = catch_unwind(AssertUnwindSafe(call));
-    let Err(payload) = done else { return 0 };
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(()) => 0,
+        Err(payload) => {
+            keep(&*payload);
+            1
+        }
+    }
+}
+
+/// Keeps the message of a panic.
+fn keep(payload: &(dyn Any + Send)) {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    let text = text.unwrap_or("it panicked").to_owned();
+    let text = text.unwrap_or("it panicked");
     MESSAGE.with(|message| *message.borrow_mut() = format!("it panicked: {text}"));
-    1
+}
+
+/// Keeps messages where a panic ends the call at once: WebAssembly has no unwinding.
+fn keep_at_panic() {
+    #[cfg(target_family = "wasm")]
+    std::panic::set_hook(Box::new(|info| keep(info.payload())));
 }
 
 /// Calls what may panic and gives a number; `u32::MAX` if it panicked.
@@ -125,6 +140,7 @@ unsafe extern "C" fn create<T: Plugin>(state: *mut c_void, given: *const RawPara
         (name.to_string_lossy().into_owned(), one.value)
     });
     let parameters = Parameters::new(named);
+    keep_at_panic();
     // SAFETY: `state` has the size and alignment that the table asks for.
     guarded(|| unsafe { state.cast::<T>().write(T::new(&parameters)) })
 }

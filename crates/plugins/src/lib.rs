@@ -3,6 +3,7 @@
 //! library cannot be stopped in its process: [`Page`] tells another process where the run was.
 
 mod bounds;
+mod described;
 mod library;
 mod native;
 mod page;
@@ -10,7 +11,8 @@ mod phases;
 mod run;
 
 pub use bounds::{packets, window};
-pub use library::{Library, MOST_STATE_BYTES};
+pub use described::{properties, Described};
+pub use library::Library;
 pub use page::{Page, PAGE_BYTES};
 pub use phases::kept;
 pub use run::{Maker, Makers, RunPlugins, Told};

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::bounds;
+use crate::described;
 use crate::library::Library;
 use crate::phases::kept;
 use crate::run::{Maker, Told};
@@ -84,10 +85,11 @@ impl Native {
             // SAFETY: the state is created.
             return self.told.hook(0, || unsafe { properties(self.state) });
         }
-        let flag = |bit, set| if set { bit } else { 0 };
-        flag(table::WANTS_ACKS, table.in_ack_event.is_some())
-            | flag(table::CONTROLS_RATE, table.cong_control.is_some())
-            | flag(table::WANTS_LOSSES, table.marked_lost.is_some())
+        described::properties(
+            table.in_ack_event.is_some(),
+            table.cong_control.is_some(),
+            table.marked_lost.is_some(),
+        )
     }
 
     fn has(&self, bit: u32) -> bool {

@@ -1,4 +1,4 @@
-//! Plug-ins of a run: shared libraries, and classes in Python.
+//! Plug-ins of a run: shared libraries, WebAssembly modules, and classes in Python.
 
 use dumbbell_cc::{
     AckEvent as AckEventOf, AckSample as AckSampleOf, CaEvent, CaState, CongestionControl,
@@ -6,13 +6,14 @@ use dumbbell_cc::{
 };
 use dumbbell_model::catalogue::plugin::Facts;
 use dumbbell_plugins::{packets, Library, Maker, Makers, Page, Told};
+use dumbbell_wasm::Module;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Makers of the plug-ins of a run: SHA-256 → path of a library, or class.
+/// Makers of the plug-ins of a run: SHA-256 → path of a library or module, or class.
 pub(crate) fn makers(given: &Bound<'_, PyDict>) -> PyResult<Makers> {
     let mut all = Makers::new();
     for (sha256, what) in given {
@@ -20,7 +21,11 @@ pub(crate) fn makers(given: &Bound<'_, PyDict>) -> PyResult<Makers> {
             Arc::new(Class { class: class.clone().unbind() })
         } else {
             let path: PathBuf = what.extract()?;
-            Arc::new(Arc::new(Library::open(&path).map_err(PyValueError::new_err)?))
+            if is_module(&path) {
+                Arc::new(Module::open(&path).map_err(PyValueError::new_err)?)
+            } else {
+                Arc::new(Arc::new(Library::open(&path).map_err(PyValueError::new_err)?))
+            }
         };
         all.insert(sha256.extract()?, maker);
     }
@@ -33,11 +38,19 @@ pub(crate) fn page(path: Option<PathBuf>) -> PyResult<Arc<Page>> {
     opened.map(Arc::new).map_err(|error| PyOSError::new_err(error.to_string()))
 }
 
-/// Name of a library's algorithm; whether it needs ECN, is for L4S, is paced by fq. Runs its code. Raises `ValueError` with the reason if it is none.
+fn is_module(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "wasm")
+}
+
+/// Name of the algorithm of a library or module; whether it needs ECN, is for L4S, is paced by fq. Runs its code. Raises `ValueError` with the reason if it is none.
 #[pyfunction]
 pub(crate) fn plugin_library(path: PathBuf) -> PyResult<(String, bool, bool, bool)> {
-    let library = Library::open(&path).map_err(PyValueError::new_err)?;
-    let facts = library.facts(library.name(), "");
+    let facts = if is_module(&path) {
+        Module::open(&path).map(|module| module.facts(module.name(), ""))
+    } else {
+        Library::open(&path).map(|library| library.facts(library.name(), ""))
+    };
+    let facts = facts.map_err(PyValueError::new_err)?;
     Ok((facts.name, facts.needs_ecn, facts.l4s, facts.paced_by_fq))
 }
 
