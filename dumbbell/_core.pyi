@@ -412,9 +412,10 @@ def run(
     """
 
 def plugin_library(path: Path) -> tuple[str, bool, bool, bool]:
-    """Name of the algorithm of a library or module; whether it needs ECN, is for L4S, is paced by fq.
+    """Name of an algorithm; whether it needs ECN, is for L4S, is paced by fq.
 
-    Its code runs. Raises `ValueError` with the reason if it is no plug-in.
+    The file is a library or a WebAssembly module. Its code runs. Raises `ValueError` with the
+    reason if it is no plug-in.
     """
 
 def validate(scenario_json: str) -> None: ...

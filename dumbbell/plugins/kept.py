@@ -30,7 +30,7 @@ def keep(path: Path, name: str) -> tuple[str, Path]:
         OSError: It cannot be read, or the copy cannot be written.
     """
     if path.suffix not in KINDS:
-        raise UnusableError(f"a file that ends with {', '.join(KINDS[:-1])} or {KINDS[-1]} is needed")
+        raise UnusableError(f"a file that ends with {', '.join(KINDS)} is needed")
     data = read_file(path, MOST_BYTES)
     chosen = b"\0" + name.encode() if path.suffix == ".py" else b""
     sha256 = hashlib.sha256(data + chosen).hexdigest()

@@ -24,7 +24,7 @@ def facts(path: Path, name: str) -> Declared:
 
 
 def loaded(path: Path, name: str) -> Path | type:
-    """A library or WebAssembly module by its path, or the class of a Python file. Raises `UnusableError`."""
+    """A library or module by its path, or the class of a Python file. Raises `UnusableError`."""
     return _class(path, name) if path.suffix == ".py" else path
 
 

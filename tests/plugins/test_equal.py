@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import dumbbell
-from tests.plugins.built import EXAMPLES, ROOT, library, same_tables
+from tests.plugins.built import EXAMPLES, ROOT, library, same_tables, wasm_of_c, wasm_of_rust
 
 #: Scenarios: benchmark A's path, random loss, marks, time-outs and idle times, two flows.
 SCENARIOS = {
@@ -47,25 +49,34 @@ duration: 20 s
 """
 
 
-@pytest.fixture(scope="module")
-def rust_cubic() -> Path:
+@cache
+def rust_library() -> Path:
     """The built-in CUBIC as a shared library."""
     command = ["cargo", "build", "--quiet", "--package", "dumbbell-plugin-cubic"]
     subprocess.run([*command, "--profile", "guest"], cwd=ROOT, check=True)
     return ROOT / "target" / "guest" / "libdumbbell_plugin_cubic.so"
 
 
+@cache
+def rust_module() -> Path:
+    """The built-in CUBIC as a WebAssembly module."""
+    return wasm_of_rust("dumbbell-plugin-cubic")
+
+
+#: Language and form → file of the plug-in, built in a folder.
+FORMS: dict[str, Callable[[Path], Path]] = {
+    "c": lambda folder: library(EXAMPLES / "cubic.c", folder / "libcubic.so"),
+    "c in wasm": lambda folder: wasm_of_c(EXAMPLES / "cubic.c", folder / "cubic.wasm"),
+    "python": lambda _: EXAMPLES / "cubic.py",
+    "rust": lambda _: rust_library(),
+    "rust in wasm": lambda _: rust_module(),
+}
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize("form", ["c", "python", "rust"])
-def test_cubic_as_a_plugin_is_cubic(
-    form: str, scenario: str, rust_cubic: Path, tmp_path: Path
-) -> None:
-    if form == "c":
-        file = library(EXAMPLES / "cubic.c", tmp_path / "libcubic.so")
-    elif form == "python":
-        file = EXAMPLES / "cubic.py"
-    else:
-        file = rust_cubic
+@pytest.mark.parametrize("form", FORMS)
+def test_cubic_as_a_plugin_is_cubic(form: str, scenario: str, tmp_path: Path) -> None:
+    file = FORMS[form](tmp_path)
     path = tmp_path / "equal.yaml"
     text = TEXT.replace("PATH", SCENARIOS[scenario]).replace("FILE", str(file))
     path.write_text(text, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,17 +12,27 @@ import pytest
 from typer.testing import CliRunner
 
 from dumbbell.cli import app
+from tests.plugins.built import wasm_environment
 
 
-@pytest.mark.parametrize("form", ["python", "c", "rust"])
-def test_a_new_project_is_reno(form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("form", "target"),
+    [("python", "test"), ("c", "test"), ("c", "wasm"), ("rust", "test"), ("rust", "wasm")],
+)
+def test_a_new_project_is_reno(form: str, target: str, tmp_path: Path) -> None:
+    variables = {**os.environ}
+    if target == "wasm":
+        clang = shutil.which("clang") and shutil.which("wasm-ld")
+        if form == "c" and not clang:
+            pytest.skip("no clang and wasm-ld")
+        variables |= wasm_environment() if form == "rust" else {}
     folder = tmp_path / "own"
     words = ["new", "congestion-control", "own_one", "--in", form, "--to", str(folder)]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     made = subprocess.run(
-        ["make", "test"], cwd=folder, env={**os.environ, "PATH": path},
+        ["make", target], cwd=folder, env={**variables, "PATH": path},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr

@@ -1,7 +1,7 @@
 //! The engine, and the limits of a module.
 
 use std::sync::OnceLock;
-use wasmtime::{Config, Engine, Error, StoreLimits, StoreLimitsBuilder, Trap};
+use wasmtime::{Config, Engine, Error, ResourceLimiter, Trap};
 
 /// Largest file of a module, bytes.
 pub(crate) const MOST_FILE_BYTES: usize = 8 << 20;
@@ -38,10 +38,48 @@ fn config() -> Config {
     config
 }
 
-/// Limits of an instance. Memory and tables do not grow beyond them.
-pub(crate) fn limits() -> StoreLimits {
-    let limits = StoreLimitsBuilder::new().memory_size(MOST_MEMORY_BYTES);
-    limits.table_elements(MOST_FUNCTIONS).instances(1).tables(8).memories(1).build()
+/// Limits of an instance. A module that wants more fails, so that no result depends on the machine's memory.
+pub(crate) struct Limits;
+
+impl ResourceLimiter for Limits {
+    fn memory_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        declared: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        if desired > MOST_MEMORY_BYTES {
+            let text =
+                format!("it asked for {desired} bytes of memory; allowed are {MOST_MEMORY_BYTES}");
+            return Err(Error::msg(text));
+        }
+        Ok(declared.is_none_or(|most| desired <= most))
+    }
+
+    fn memory_grow_failed(&mut self, error: Error) -> wasmtime::Result<()> {
+        Err(error)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        declared: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        Ok(desired <= MOST_FUNCTIONS && declared.is_none_or(|most| desired <= most))
+    }
+
+    fn instances(&self) -> usize {
+        1
+    }
+
+    fn tables(&self) -> usize {
+        8
+    }
+
+    fn memories(&self) -> usize {
+        1
+    }
 }
 
 /// What an error says.

@@ -1,20 +1,20 @@
 //! An instance of a module: the memory of one connection.
 
 use crate::area::{self, Area, MESSAGE, MESSAGE_BYTES, PARAMETERS, VIEW_BYTES, WINDOW};
-use crate::engine::{limits, words, MOST_INSTRUCTIONS, MOST_MEMORY_BYTES};
+use crate::engine::{words, Limits, MOST_INSTRUCTIONS, MOST_MEMORY_BYTES};
 use crate::hooks::{Hooks, RawTable, TABLE_BYTES};
 use crate::view::{self, View};
 use dumbbell_cc::Window;
 use dumbbell_plugin::table::RawWindow;
 use dumbbell_plugins::Described;
-use wasmtime::{InstancePre, Memory, Store, StoreLimits, TypedFunc, WasmParams, WasmResults};
+use wasmtime::{InstancePre, Memory, Store, TypedFunc, WasmParams, WasmResults};
 
 /// Longest text that is read, bytes.
 const MOST_TEXT_BYTES: usize = 1024;
 
 /// A module with its table, before there is a connection.
 pub(crate) struct Started {
-    store: Store<StoreLimits>,
+    store: Store<Limits>,
     memory: Memory,
     functions: wasmtime::Table,
     table: RawTable,
@@ -23,7 +23,7 @@ pub(crate) struct Started {
 
 /// An instance with the state of a connection.
 pub(crate) struct Instance {
-    store: Store<StoreLimits>,
+    store: Store<Limits>,
     memory: Memory,
     /// Functions of the table.
     pub(crate) hooks: Hooks,
@@ -34,9 +34,13 @@ pub(crate) struct Instance {
 }
 
 impl Started {
-    /// The constant part of the table.
-    pub(crate) fn described(&self) -> &Described {
-        &self.described
+    /// The constant part of the table, whose functions exist.
+    ///
+    /// # Errors
+    /// One of them does not, or has other arguments.
+    pub(crate) fn described(mut self) -> Result<Described, String> {
+        Hooks::find(&mut self.store, &self.functions, self.table.numbers())?;
+        Ok(self.described)
     }
 }
 
@@ -45,8 +49,8 @@ impl Instance {
     ///
     /// # Errors
     /// It fails, or has no table of this version.
-    pub(crate) fn start(linked: &InstancePre<StoreLimits>) -> Result<Started, String> {
-        let mut store = Store::new(linked.module().engine(), limits());
+    pub(crate) fn start(linked: &InstancePre<Limits>) -> Result<Started, String> {
+        let mut store = Store::new(linked.module().engine(), Limits);
         store.limiter(|limits| limits);
         let failed = |error: wasmtime::Error| format!("its start: {}", words(&error));
         store.set_fuel(MOST_INSTRUCTIONS).map_err(failed)?;
@@ -87,7 +91,7 @@ impl Instance {
     /// # Errors
     /// It fails.
     pub(crate) fn create(
-        linked: &InstancePre<StoreLimits>,
+        linked: &InstancePre<Limits>,
         parameters: &[(String, f64)],
     ) -> Result<Self, String> {
         let Started { mut store, memory, functions, table, described } = Self::start(linked)?;

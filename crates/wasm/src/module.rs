@@ -1,7 +1,7 @@
 //! A module with a congestion control.
 
 use crate::control::Control;
-use crate::engine::{engine, words, MOST_FILE_BYTES, MOST_MEMORY_BYTES};
+use crate::engine::{engine, words, Limits, MOST_FILE_BYTES, MOST_MEMORY_BYTES};
 use crate::instance::Instance;
 use dumbbell_cc::CongestionControl;
 use dumbbell_model::catalogue::plugin::Facts;
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use wasmtime::{ExternType, InstancePre, Linker, StoreLimits};
+use wasmtime::{ExternType, InstancePre, Linker};
 
 /// Modules that stay compiled.
 const MOST_KEPT: usize = 8;
@@ -22,7 +22,7 @@ static KEPT: Mutex<Vec<(Vec<u8>, Module)>> = Mutex::new(Vec::new());
 /// A module that is compiled. Instances share it.
 #[derive(Clone)]
 pub struct Module {
-    linked: Arc<InstancePre<StoreLimits>>,
+    linked: Arc<InstancePre<Limits>>,
     described: Described,
     name: String,
 }
@@ -104,7 +104,7 @@ impl Module {
         }
         let linked = Linker::new(engine()?).instantiate_pre(&module).map_err(none)?;
         let linked = Arc::new(linked);
-        let described = Instance::start(&linked)?.described().clone();
+        let described = Instance::start(&linked)?.described()?;
         let name = described.checked()?;
         Ok(Self { linked, described, name })
     }
