@@ -21,6 +21,7 @@ __all__ = [
     "Network",
     "Output",
     "PluginError",
+    "Policy",
     "RateSample",
     "RefusedError",
     "RoutingError",
@@ -237,6 +238,32 @@ class Worlds:
 
 def gym_catalogue() -> str:
     """What agents can see, set and be rewarded by, as JSON."""
+
+@final
+class Policy:
+    """A policy that has learnt, from a file of ONNX."""
+
+    def __new__(cls, file: bytes) -> Policy:
+        """Raises `ValueError` with the reason if the file is none."""
+
+    @property
+    def observations(self) -> list[str]: ...
+    @property
+    def actions(self) -> list[str]: ...
+    @property
+    def normalised(self) -> bool: ...
+    @property
+    def scaled(self) -> bool: ...
+    @property
+    def step(self) -> tuple[str, int, int]:
+        """What ends a step (`time`, `rtt`, `acks`), how many, and its length or its most, ns."""
+
+    @property
+    def layers(self) -> list[tuple[str, list[list[float]], list[float]]]:
+        """Kind (`dense`, `relu`, `tanh`), weights by output, and biases."""
+
+    def act(self, observations: Sequence[float]) -> list[float]:
+        """Action for observations, as the simulator computes it. Raises `ValueError`."""
 
 @final
 class Conn:

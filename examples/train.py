@@ -1,8 +1,9 @@
 """Trains a small congestion control by CMA-ES: `python examples/train.py [--seconds 60]`.
 
-The policy is a network of 6-8-1 with tanh. Its output multiplies the window every 20 ms.
-Needs the extra `gym`: pip install 'dumbbell-lab[gym]'. The same seed and number of generations give
-the same policy.
+The policy is a network of 6-8-1 with tanh. Its output multiplies the window every 20 ms. It is
+saved as ONNX, and `plugins: {learnt: ./policy.onnx}` of an experiment file runs it. Needs the extra
+`gym`: pip install 'dumbbell-lab[gym]'. The same seed and number of generations give the same
+policy.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.gym import ID
+from dumbbell.gym import ID, Dense, save_policy
 
 #: Send buffer, bytes: no policy of the first generations keeps a long queue busy for long.
 WMEM = [4096, 16384, 600_000]
@@ -42,6 +43,12 @@ EXPERIMENT: dict[str, Any] = {
 }
 OBSERVATIONS = ("throughput", "rtt", "min_rtt", "loss_rate", "in_flight", "cwnd")
 INPUTS, HIDDEN = len(OBSERVATIONS), 8
+CHOICES: dict[str, Any] = {
+    "actions": ["cwnd_factor"],
+    "scaled": True,
+    "observations": OBSERVATIONS,
+    "step": "20 ms",
+}
 WEIGHTS = (INPUTS + 1) * HIDDEN + HIDDEN + 1
 #: Policies of a generation, and worlds of each.
 POPULATION, WORLDS = 16, 6
@@ -49,26 +56,29 @@ POPULATION, WORLDS = 16, 6
 
 def worlds(count: int) -> Any:
     """Environment of so many worlds."""
-    return gymnasium.make_vec(
-        ID,
-        num_envs=count,
-        experiment=EXPERIMENT,
-        agent="flow1",
-        actions=["cwnd_factor"],
-        scaled=True,
-        observations=OBSERVATIONS,
-        step="20 ms",
-    )
+    return gymnasium.make_vec(ID, num_envs=count, experiment=EXPERIMENT, agent="flow1", **CHOICES)
+
+
+def parts(weights: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Weights and biases of both layers, by policy."""
+    end = INPUTS * HIDDEN
+    first = weights[:, :end].reshape(-1, HIDDEN, INPUTS)
+    return first, weights[:, end : end + HIDDEN], weights[:, end + HIDDEN : -1], weights[:, -1:]
 
 
 def act(weights: NDArray[Any], seen: NDArray[Any]) -> NDArray[Any]:
     """Actions from -1/3 to 1/3. `seen`: by policy, world and observation."""
-    end = INPUTS * HIDDEN
-    first = weights[:, :end].reshape(-1, INPUTS, HIDDEN)
-    bias, second = weights[:, end : end + HIDDEN], weights[:, end + HIDDEN : -1]
-    hidden = np.tanh(np.log1p(seen) @ first + bias[:, None, :])
+    first, bias, second, last = parts(weights)
+    hidden = np.tanh(seen @ first.swapaxes(1, 2) + bias[:, None, :])
     # A third of the scale: factors of 0.46 to 2.15.
-    return np.tanh((hidden * second[:, None, :]).sum(axis=2) + weights[:, -1:]) / 3
+    return np.tanh((hidden * second[:, None, :]).sum(axis=2) + last) / 3
+
+
+def save(path: Path, weights: NDArray[Any]) -> None:
+    """Saves a policy."""
+    first, bias, second, last = (part[0] for part in parts(weights[None]))
+    layers = [Dense(first, bias, "tanh"), Dense(second[None], last, "tanh")]
+    save_policy(path, [*layers, Dense([[1 / 3]], [0.0])], **CHOICES)
 
 
 def score(env: Any, weights: NDArray[Any], seed: int) -> NDArray[Any]:
@@ -87,12 +97,12 @@ def score(env: Any, weights: NDArray[Any], seed: int) -> NDArray[Any]:
 
 
 def main() -> None:
-    """Trains, prints the score of each generation, saves the weights."""
+    """Trains, prints the score of each generation, saves the policy."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--generations", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("-o", "--output", type=Path, default=Path("policy.npz"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("policy.onnx"))
     options = parser.parse_args()
     env = worlds(POPULATION * WORLDS)
     search = cma.CMAEvolutionStrategy(
@@ -105,11 +115,11 @@ def main() -> None:
         search.tell(asked, list(-found))
         generation += 1
         print(f"generation {generation}: best {found.max():.3f}, mean {found.mean():.3f}")
-    best = np.array([search.result.xfavorite])
     env.close()
-    unseen = score(worlds(WORLDS), best, seed=10**7)[0]
+    best = np.float64(np.float32(search.result.xfavorite))  # as they are saved
+    unseen = score(worlds(WORLDS), best[None], seed=10**7)[0]
     print(f"score in worlds that it has not seen: {unseen:.3f}")
-    np.savez(options.output, weights=best[0], observations=np.array(OBSERVATIONS))
+    save(options.output, best)
 
 
 if __name__ == "__main__":

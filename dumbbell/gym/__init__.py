@@ -7,6 +7,7 @@ Needs the extra `gym`. Import it, then
 - `choices`: what a user chose of it, and how long a step is
 - `episodes`: scenarios of an experiment file, drawn by seed
 - `worlds`: many worlds behind one call, with arrays of NumPy
+- `policy`, `onnx`: policies that have learnt, as files
 - `single`, `vector`, `parallel`: Gymnasium's `Env` and `VectorEnv`, PettingZoo's `ParallelEnv`
 """
 
@@ -25,7 +26,10 @@ except ImportError:
     ) from None
 
 from dumbbell.gym.catalogue import ACTIONS, OBSERVATIONS, REWARDS
+from dumbbell.gym.choices import Choices
+from dumbbell.gym.onnx import Dense
 from dumbbell.gym.parallel import CongestionParallelEnv
+from dumbbell.gym.policy import load_policy, save_policy
 from dumbbell.gym.single import CongestionEnv
 from dumbbell.gym.vector import CongestionVectorEnv
 
@@ -34,9 +38,13 @@ __all__ = [
     "ID",
     "OBSERVATIONS",
     "REWARDS",
+    "Choices",
     "CongestionEnv",
     "CongestionParallelEnv",
     "CongestionVectorEnv",
+    "Dense",
+    "load_policy",
+    "save_policy",
 ]
 
 #: Name of the environment in Gymnasium.

@@ -13,7 +13,7 @@ from dumbbell.files.input import read_file
 #: Largest file of a plug-in, bytes.
 MOST_BYTES = 256 << 20
 #: Kinds of plug-ins by the end of their file's name.
-KINDS = (".so", ".wasm", ".py")
+KINDS = (".so", ".wasm", ".py", ".onnx")
 
 
 class UnusableError(Exception):

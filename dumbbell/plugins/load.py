@@ -17,14 +17,27 @@ def facts(path: Path, name: str) -> Declared:
     if path.suffix == ".py":
         found: Declared = getattr(_class(path, name), DECLARED)
         return found
+    if path.suffix == ".onnx":
+        return _policy(path, name)
     try:
         return Declared(*_core.plugin_library(path))
     except ValueError as error:
         raise UnusableError(str(error)) from None
 
 
+def _policy(path: Path, name: str) -> Declared:
+    try:
+        _core.Policy(path.read_bytes())
+    except ValueError as error:
+        raise UnusableError(str(error)) from None
+    return Declared(name)
+
+
 def loaded(path: Path, name: str) -> Path | type:
-    """A library or module by its path, or the class of a Python file. Raises `UnusableError`."""
+    """A library, module or policy by its path, or the class of a Python file.
+
+    Raises `UnusableError`.
+    """
     return _class(path, name) if path.suffix == ".py" else path
 
 

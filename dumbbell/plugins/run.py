@@ -19,7 +19,7 @@ from dumbbell.plugins.requests import Defect, Execute, Probe, Refused, Unfit
 from dumbbell.runs import Run, RunResult
 
 #: Time that a file may take to load, s. Modules of Python may import much, WebAssembly is compiled.
-_LOAD_S = {".so": 5.0, ".wasm": 20.0, ".py": 60.0}
+_LOAD_S = {".so": 5.0, ".wasm": 20.0, ".py": 60.0, ".onnx": 5.0}
 #: Time in which a run outside of plug-ins moves on, s.
 _SILENT_S = 600.0
 

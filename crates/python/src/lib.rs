@@ -6,6 +6,7 @@ mod capture_packets;
 mod experiment;
 mod network;
 mod plugins;
+mod policy;
 mod trace;
 mod worlds;
 
@@ -178,7 +179,7 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
 
 /// Runs a scenario. Releases the interpreter's lock during the run.
 ///
-/// `plugins`: SHA-256 → path of a library, or class. `page`: file of 16 bytes that tells where the run is.
+/// `plugins`: SHA-256 → path of a library or policy, or class. `page`: file of 16 bytes that tells where the run is.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, seed, monitor = None, plugins = None, page = None))]
 fn run(
@@ -458,6 +459,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(worlds::gym_catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::plugin_library, module)?)?;
+    module.add_class::<policy::Policy>()?;
     module.add_class::<plugins::Conn>()?;
     module.add_class::<plugins::Window>()?;
     module.add_class::<plugins::RateSample>()?;

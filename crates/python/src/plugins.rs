@@ -1,5 +1,6 @@
 //! Plug-ins of a run: shared libraries, WebAssembly modules, and classes in Python.
 
+use crate::policy::Policy;
 use dumbbell_cc::{
     AckEvent as AckEventOf, AckSample as AckSampleOf, CaEvent, CaState, CongestionControl,
     Conn as ConnOf, LostSkb as LostSkbOf, RateSample as RateSampleOf, Window as WindowOf,
@@ -13,7 +14,7 @@ use pyo3::types::{PyDict, PyString, PyType};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Makers of the plug-ins of a run: SHA-256 → path of a library or module, or class.
+/// Makers of the plug-ins of a run: SHA-256 → path of a library, module or policy, or class.
 pub(crate) fn makers(given: &Bound<'_, PyDict>) -> PyResult<Makers> {
     let mut all = Makers::new();
     for (sha256, what) in given {
@@ -23,6 +24,8 @@ pub(crate) fn makers(given: &Bound<'_, PyDict>) -> PyResult<Makers> {
             let path: PathBuf = what.extract()?;
             if is_module(&path) {
                 Arc::new(Module::open(&path).map_err(PyValueError::new_err)?)
+            } else if path.extension().is_some_and(|end| end == "onnx") {
+                Arc::new(Policy::open(&path).map_err(PyValueError::new_err)?)
             } else {
                 Arc::new(Arc::new(Library::open(&path).map_err(PyValueError::new_err)?))
             }

@@ -2,33 +2,13 @@
 
 use crate::{output, panic_message, run_error, scenario_error, DefectError, Output};
 use dumbbell_model::{Scenario, Span};
-use dumbbell_sim::agent::{Action, Agents, Observation, Reward, Sets, Step, Stepping};
+use dumbbell_sim::agent::{Act, Actions, Agents, Observation, Reward, Step, Stepping};
 use dumbbell_sim::{Pause, RunError, Session};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// What an action sets.
-#[derive(Clone, Copy, PartialEq)]
-enum Act {
-    Cwnd,
-    CwndFactor,
-    PacingRate,
-    PacingFactor,
-}
-
-/// Actions: name, unit, least and largest value, one sentence.
-const ACTIONS: [(&str, Act, &str, f64, f64, &str); 4] = [
-    ("cwnd", Act::Cwnd, "packets", 1.0, 1e5, "Congestion window."),
-    ("cwnd_factor", Act::CwndFactor, "", 0.1, 10.0, "Multiple of the present congestion window."),
-    ("pacing_rate", Act::PacingRate, "Mbit/s", 0.01, 1e5, "Pacing rate."),
-    ("pacing_factor", Act::PacingFactor, "", 0.1, 10.0, "Multiple of the present pacing rate."),
-];
-
-/// Largest window, packets, and largest pacing rate, bit/s, that factors reach.
-const MOST: (f64, f64) = (1e5, 1e11);
 
 /// A run.
 struct World {
@@ -44,9 +24,7 @@ struct World {
 /// What all worlds have in common.
 struct Common {
     agents: Vec<String>,
-    actions: Vec<Act>,
-    /// Actions are −1 to 1, on a logarithmic scale between their bounds.
-    scaled: bool,
+    actions: Actions,
     stepping: Stepping,
     /// Length of a step, or the most of one that ends by ACKs.
     length: Span,
@@ -85,11 +63,7 @@ impl World {
         scenario: &Arc<Scenario>,
         seed: u64,
     ) -> Result<Option<Self>, RunError> {
-        let has = |which: [Act; 2]| common.actions.iter().any(|act| which.contains(act));
-        let sets = Sets {
-            cwnd: has([Act::Cwnd, Act::CwndFactor]),
-            pacing: has([Act::PacingRate, Act::PacingFactor]),
-        };
+        let sets = common.actions.sets();
         let pause = Pause::default();
         let agents = Arc::new(Agents::new(&common.agents, sets, common.stepping, &pause));
         let plugins = Arc::<Agents>::clone(&agents);
@@ -106,19 +80,8 @@ impl World {
 
     /// Takes the actions of all agents and moves on by a step.
     fn step(&mut self, common: &Common, actions: &[f64]) -> Result<(), RunError> {
-        for (agent, values) in actions.chunks_exact(common.actions.len()).enumerate() {
-            let (cwnd, pacing_bps) = self.agents.held(agent);
-            let mut action = Action::default();
-            for (act, value) in common.actions.iter().zip(values) {
-                match act {
-                    Act::Cwnd => action.cwnd = Some(*value),
-                    Act::CwndFactor => action.cwnd = Some((cwnd * value).clamp(1.0, MOST.0)),
-                    Act::PacingRate => action.pacing_bps = Some(value * 1e6),
-                    Act::PacingFactor => {
-                        action.pacing_bps = Some((pacing_bps * value).clamp(1e4, MOST.1));
-                    }
-                }
-            }
+        for (agent, values) in actions.chunks_exact(common.actions.width()).enumerate() {
+            let action = common.actions.action(self.agents.held(agent), values);
             self.agents.act(agent, action);
         }
         self.agents.begin_step();
@@ -158,7 +121,7 @@ impl Inner {
     /// Moves on the worlds whose episode is not over. Returns the numbers of the others.
     fn step(&mut self) -> Result<Vec<usize>, RunError> {
         let agents = self.common.agents.len();
-        let width = agents * self.common.actions.len();
+        let width = agents * self.common.actions.width();
         let mut over = Vec::new();
         for number in 0..self.worlds.len() {
             let rows = number * agents..(number + 1) * agents;
@@ -187,29 +150,15 @@ impl Inner {
     /// with the first one that no agent can take.
     fn understand(&mut self) -> Result<(), String> {
         let Self { common, actions, worlds, .. } = self;
-        let (width, agents) = (common.actions.len(), common.agents.len());
+        let (width, agents) = (common.actions.width(), common.agents.len());
         for (at, value) in actions.iter_mut().enumerate() {
-            let (row, act) = (at / width, common.actions[at % width]);
+            let row = at / width;
             if worlds[row / agents].as_ref().is_none_or(|world| world.over) {
                 continue;
             }
-            let known = ACTIONS.iter().find(|one| one.1 == act);
-            let Some((name, _, unit, lowest, highest, _)) = known else { continue };
-            let (low, high) = if common.scaled { (-1.0, 1.0) } else { (*lowest, *highest) };
-            // As far as numbers of 32 bits may be from the bounds.
-            let margin = |bound: f64| 1e-6 * bound.abs();
-            if !(*value >= low - margin(low) && *value <= high + margin(high)) {
-                let agent = &common.agents[row % agents];
-                let unit = if common.scaled || unit.is_empty() { "" } else { unit };
-                let space = if unit.is_empty() { "" } else { " " };
-                return Err(format!(
-                    "action {name} of agent {agent}: found {value}; allowed: {low} to {high}{space}{unit}"
-                ));
-            }
-            if common.scaled {
-                *value = lowest
-                    * libm::pow(highest / lowest, f64::midpoint(value.clamp(-1.0, 1.0), 1.0));
-            }
+            let agent = &common.agents[row % agents];
+            let refused = |(name, what)| format!("action {name} of agent {agent}: {what}");
+            *value = common.actions.in_unit(at % width, *value).map_err(refused)?;
         }
         Ok(())
     }
@@ -251,11 +200,8 @@ impl Worlds {
         normalised: bool,
         reward: &str,
     ) -> PyResult<Self> {
-        let acts: PyResult<Vec<Act>> = actions
-            .iter()
-            .map(|name| named(&ACTIONS.map(|one| (one.0, one.1)), name, |one| one.0))
-            .map(|found| found.map(|one| one.1))
-            .collect();
+        let acts: PyResult<Vec<Act>> =
+            actions.iter().map(|name| named(Act::ALL, name, Act::name)).collect();
         let seen: PyResult<Vec<Observation>> = observations
             .iter()
             .map(|name| named(Observation::ALL, name, Observation::name))
@@ -267,8 +213,7 @@ impl Worlds {
         };
         let common = Common {
             agents,
-            actions: acts?,
-            scaled,
+            actions: Actions { acts: acts?, scaled },
             stepping,
             length: Span::from_ns(length_ns),
             observations: seen?,
@@ -279,7 +224,7 @@ impl Worlds {
         let inner = Inner {
             scenarios: Vec::new(),
             worlds: (0..worlds).map(|_| None).collect(),
-            actions: vec![0.0; rows * common.actions.len()],
+            actions: vec![0.0; rows * common.actions.width()],
             observations: vec![0.0; rows * common.observations.len()],
             rewards: vec![0.0; rows],
             terminated: vec![0; rows],
@@ -387,9 +332,11 @@ pub(crate) fn gym_catalogue() -> String {
             "name": one.name(), "formula": one.formula(), "source": one.source(),
         })
     });
-    let actions = ACTIONS.iter().map(|(name, _, unit, low, high, about)| {
+    let actions = Act::ALL.iter().map(|one| {
+        let (low, high) = one.bounds();
         serde_json::json!({
-            "name": name, "unit": unit, "low": low, "high": high, "about": about,
+            "name": one.name(), "unit": one.unit(), "low": low, "high": high,
+            "about": one.about(),
         })
     });
     serde_json::json!({

@@ -1,22 +1,14 @@
 //! The congestion control of an agent's flow: it holds window and pacing rate of the last action, and
 //! counts what ACKs tell.
 
-use super::observation::{Counts, State};
+use super::action::{Action, Sets};
+use super::observation::{Counts, State, Step};
 use crate::session::Pause;
 use dumbbell_cc::{CongestionControl, Conn, RateSample, Window};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Window of an agent that sets the pacing rate alone, packets: buffers limit such a flow.
 pub const OPEN_WINDOW: u32 = 1 << 16;
-
-/// What an agent sets; `None`: it leaves it as it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Action {
-    /// Congestion window, packets.
-    pub cwnd: Option<f64>,
-    /// Pacing rate, bit/s.
-    pub pacing_bps: Option<f64>,
-}
 
 /// When an agent asks for a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +61,26 @@ impl Shared {
         };
     }
 
+    /// Sets window and pacing rate, within 1 packet and `u32::MAX`.
+    pub(super) fn act(&mut self, action: Action) {
+        if let Some(cwnd) = action.cwnd {
+            self.cwnd = cwnd.clamp(1.0, f64::from(u32::MAX)) as u32;
+        }
+        if let Some(bps) = action.pacing_bps {
+            self.pacing_rate = (bps / 8.0).max(1.0) as u64;
+        }
+    }
+
+    /// Window in packets, and pacing rate in bit/s.
+    pub(super) fn held(&self) -> (f64, f64) {
+        (f64::from(self.cwnd), self.pacing_rate as f64 * 8.0)
+    }
+
+    /// Ends a step at a virtual time, and tells what happened in it.
+    pub(super) fn step(&mut self, now_ns: u64) -> Step {
+        self.state.step(now_ns, self.cwnd, self.pacing_rate)
+    }
+
     /// Counts towards the end of a step.
     fn count(&mut self, conn: &Conn, sample: &RateSample) {
         let counts = match self.stepping {
@@ -96,10 +108,8 @@ pub(super) fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 /// The congestion control.
 pub(super) struct Control {
     pub(super) shared: Arc<Mutex<Shared>>,
-    /// The agent sets the pacing rate.
-    pub(super) paces: bool,
-    /// The agent sets the window.
-    pub(super) windows: bool,
+    /// What the agent sets.
+    pub(super) sets: Sets,
 }
 
 fn counts(conn: &Conn) -> Counts {
@@ -118,17 +128,17 @@ impl CongestionControl for Control {
     fn init(&mut self, conn: &Conn, window: &mut Window) {
         let mut shared = lock(&self.shared);
         shared.cwnd = window.cwnd;
-        if self.paces {
+        if self.sets.pacing {
             let rtt_us = u64::from(conn.srtt_us8 / 8).max(1);
             shared.pacing_rate = u64::from(window.cwnd * conn.mss) * 1_000_000 / rtt_us;
-            if !self.windows {
+            if !self.sets.cwnd {
                 shared.cwnd = OPEN_WINDOW;
             }
         }
         shared.open = true;
         shared.pause.ask();
         shared.state.begin(conn, counts(conn));
-        (window.cwnd, window.pacing) = (shared.cwnd, self.paces);
+        (window.cwnd, window.pacing) = (shared.cwnd, self.sets.pacing);
         window.pacing_rate = shared.pacing_rate;
     }
 

@@ -3,13 +3,17 @@
 //!
 //! An action takes effect at the flow's next ACK, as everything that a congestion control of Linux sets.
 
+mod action;
 mod control;
+mod learnt;
 mod observation;
 mod reward;
 #[cfg(test)]
 mod tests;
 
-pub use control::{Action, Stepping, OPEN_WINDOW};
+pub use action::{Act, Action, Actions, Sets};
+pub use control::{Stepping, OPEN_WINDOW};
+pub use learnt::{Fail, Learnt};
 pub use observation::{Kind, Observation, Step, OBSERVATIONS};
 pub use reward::Reward;
 
@@ -25,15 +29,6 @@ use std::sync::{Arc, Mutex};
 
 /// Name of an agent's congestion control in results, in place of the content of a file.
 const AGENT: &str = "agent";
-
-/// Which parts an agent sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sets {
-    /// The congestion window.
-    pub cwnd: bool,
-    /// The pacing rate.
-    pub pacing: bool,
-}
 
 /// Agents of a session, by the names of their flows.
 pub struct Agents {
@@ -105,28 +100,19 @@ impl Agents {
         self.flows.iter().for_each(|(_, shared)| lock(shared).begin_step());
     }
 
-    /// Sets window and pacing rate of an agent's flow, within 1 packet and `u32::MAX`.
+    /// Sets window and pacing rate of an agent's flow.
     pub fn act(&self, agent: usize, action: Action) {
-        let mut shared = lock(&self.flows[agent].1);
-        if let Some(cwnd) = action.cwnd {
-            shared.cwnd = cwnd.clamp(1.0, f64::from(u32::MAX)) as u32;
-        }
-        if let Some(bps) = action.pacing_bps {
-            shared.pacing_rate = (bps / 8.0).max(1.0) as u64;
-        }
+        lock(&self.flows[agent].1).act(action);
     }
 
     /// Window in packets, and pacing rate in bit/s, of an agent's flow.
     pub fn held(&self, agent: usize) -> (f64, f64) {
-        let shared = lock(&self.flows[agent].1);
-        (f64::from(shared.cwnd), shared.pacing_rate as f64 * 8.0)
+        lock(&self.flows[agent].1).held()
     }
 
     /// Ends an agent's step and tells what happened in it.
     pub fn step(&self, agent: usize, now: Time) -> Step {
-        let mut shared = lock(&self.flows[agent].1);
-        let (cwnd, pacing_rate) = (shared.cwnd, shared.pacing_rate);
-        shared.state.step(now.as_ns(), cwnd, pacing_rate)
+        lock(&self.flows[agent].1).step(now.as_ns())
     }
 }
 
@@ -137,11 +123,7 @@ impl Plugins for Agents {
 
     fn make(&self, plugin: Plugin, flow: &str, options: &TcpOptions) -> Box<dyn CongestionControl> {
         match self.flows.iter().find(|(name, _)| name == flow) {
-            Some((_, shared)) => Box::new(Control {
-                shared: Arc::clone(shared),
-                paces: self.sets.pacing,
-                windows: self.sets.cwnd,
-            }),
+            Some((_, shared)) => Box::new(Control { shared: Arc::clone(shared), sets: self.sets }),
             None => NoPlugins.make(plugin, flow, options),
         }
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::lab::{delay, dumbbell, mbps, serial, tcp, Silent, BULK};
 use crate::session::Session;
 use dumbbell_model::Span;
+use dumbbell_policy::{Dense, Layer, Network};
 
 const ALL: Sets = Sets { cwnd: true, pacing: true };
 
@@ -156,3 +157,90 @@ fn a_flow_without_tcp_or_of_another_name_is_refused() {
 
 const fn sent_between_threads<T: Send>() {}
 const _: () = sent_between_threads::<Session>();
+
+/// A policy of rtt ratio and window share; `step` and its number end a step.
+fn policy(stepping: Stepping, length: Span) -> Learnt {
+    let layer = |inputs, weights: &[f64], bias: &[f64]| {
+        Layer::Dense(Dense { inputs, weights: weights.to_vec(), bias: bias.to_vec() })
+    };
+    let layers = vec![layer(2, &[-1.0, 0.05, -0.02, 0.01], &[1.2, -0.08]), Layer::Tanh];
+    Learnt {
+        network: Network { inputs: 2, outputs: 2, layers },
+        observations: vec![Observation::RttRatio, Observation::Cwnd],
+        normalised: true,
+        actions: Actions { acts: vec![Act::CwndFactor, Act::PacingRate], scaled: true },
+        stepping,
+        length_ns: length.as_ns(),
+    }
+}
+
+/// Plug-ins that are one policy.
+struct Followed(Arc<Learnt>);
+
+impl Plugins for Followed {
+    fn refusal(&self, _: Plugin) -> Option<String> {
+        None
+    }
+
+    fn make(&self, _: Plugin, _: &str, _: &TcpOptions) -> Box<dyn CongestionControl> {
+        Arc::clone(&self.0).control(Box::new(|_, what| panic!("{what}")))
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
+}
+
+/// Digest of an agent that asks the policy at each step, and steps it took.
+fn asked(scenario: &Scenario, policy: &Learnt) -> (String, u32) {
+    let pause = Pause::default();
+    let names = ["f".to_owned()];
+    let agents = Arc::new(Agents::new(&names, policy.actions.sets(), policy.stepping, &pause));
+    let plugins: Arc<dyn Plugins> = Arc::<Agents>::clone(&agents);
+    let opened = Session::open(Arc::new(scenario.clone()), 1, plugins, Some(pause));
+    let Ok(mut session) = opened else { panic!("it opens") };
+    assert!(agents.open(&mut session).is_ok_and(|open| open));
+    let (mut last, mut steps) = (agents.step(0, session.reached()), 0);
+    while session.reached() < session.end() {
+        let seen: Vec<f32> =
+            policy.observations.iter().map(|which| last.seen(*which, true) as f32).collect();
+        let in_unit = |(at, value)| policy.actions.in_unit(at, value).unwrap_or(f64::NAN);
+        let values: Vec<f64> = policy.act(&seen).into_iter().enumerate().map(in_unit).collect();
+        agents.act(0, policy.actions.action(agents.held(0), &values));
+        agents.begin_step();
+        let at = session.reached() + Span::from_ns(policy.length_ns);
+        assert!(session.run_until(at).is_ok());
+        last = agents.step(0, session.reached());
+        steps += 1;
+    }
+    match session.finish() {
+        Ok(output) => (output.digest, steps),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The flow has the same window and pacing rate at all times.
+#[test]
+fn a_policy_acts_as_a_congestion_control_as_it_acted_in_the_environment() {
+    let rates = [
+        (Stepping::Time, Span::from_ms(20)),
+        (Stepping::Time, Span::from_ns(1_234_567)),
+        (Stepping::RoundTrips(1), Span::from_s(1)),
+        (Stepping::Acks(8), Span::from_ms(30)),
+    ];
+    for flows in [1, 2] {
+        let mut scenario = scenario(flows);
+        scenario.sampling.samples = true;
+        scenario.duration = Span::from_s(3);
+        for (stepping, length) in rates {
+            let policy = policy(stepping, length);
+            let (digest, steps) = asked(&scenario, &policy);
+            assert!(steps > 30, "{steps}");
+            let followed = Followed(Arc::new(policy));
+            match crate::run_with(&scenario, 1, &Silent, &followed) {
+                Ok(output) => assert_eq!(output.digest, digest, "{stepping:?} {length:?}"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
