@@ -8,6 +8,7 @@ Needs the extra `gym`. Import it, then
 - `episodes`: scenarios of an experiment file, drawn by seed
 - `worlds`: many worlds behind one call, with arrays of NumPy
 - `policy`, `onnx`: policies that have learnt, as files
+- `export`: such a policy as C for a kernel
 - `single`, `vector`, `parallel`: Gymnasium's `Env` and `VectorEnv`, PettingZoo's `ParallelEnv`
 """
 
