@@ -6,8 +6,8 @@ set -uo pipefail
 
 # program:packages
 tools=(
-    chromium:chromium curl:curl ffmpeg:ffmpeg iperf3:iperf3 nginx:nginx-light node:nodejs
-    "ns:ns2 ns2-examples" ping:iputils-ping tcpdump:tcpdump tcptrace:tcptrace tshark:tshark
+    chromium:chromium clang:clang curl:curl ffmpeg:ffmpeg iperf3:iperf3 nginx:nginx-light node:nodejs
+    "ns:ns2 ns2-examples" ping:iputils-ping tcpdump:tcpdump tcptrace:tcptrace tshark:tshark wasm-ld:lld
 )
 
 wanted=()

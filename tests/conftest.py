@@ -45,8 +45,8 @@ PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
 #: how a reason for skipping begins if a kernel is missing. There (CI=true) pytest fails if a
 #: test was skipped for one of them.
 MEANT = (
-    "chromium", "curl", "ffmpeg", "iperf3", "nginx", "node", "ns", "ping", "python3",
-    "tcpdump", "tcptrace", "tshark",
+    "chromium", "clang", "curl", "ffmpeg", "iperf3", "nginx", "node", "ns", "ping", "python3",
+    "tcpdump", "tcptrace", "tshark", "wasm-ld",
 )  # fmt: skip
 MEANT_KERNELS = ("no usable kernel", "dumbbell kernel build --release 7.3")
 #: Not meant there yet: how a reason for skipping begins, and why.
