@@ -9,8 +9,9 @@ dumbbell="${1:?usage: beside-kernels.sh VENV COMMAND…}/bin/dumbbell"
 shift
 told="$(mktemp)"
 kernels() {
-    for release in "" "--release 7.3"; do
-        # shellcheck disable=SC2086  # Two words or none.
+    # The default one's tree is kept: tests build modules.
+    for release in "--keep" "--release 7.3"; do
+        # shellcheck disable=SC2086  # One word or two.
         "$dumbbell" kernel build $release || echo "beside-kernels: not built: $release" >&2
     done
 }

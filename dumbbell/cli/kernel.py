@@ -38,6 +38,13 @@ def kernel_build(
     patch: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A patch to apply; repeatable.")
     ] = None,
+    module: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A congestion control tcp_NAME.c; repeatable."),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the tree: builds with modules take seconds.")
+    ] = False,
     name: Annotated[
         str | None, typer.Option(help="Name of the kernel [default: its version, as 6.12].")
     ] = None,
@@ -52,7 +59,9 @@ def kernel_build(
 
         wanted = _source(source, release, package, suite)
         with BuildBar(console.err) as bar:
-            kernel = build_and_try(wanted, name, bar, jobs=jobs, patches=patch or [])
+            kernel = build_and_try(
+                wanted, name, bar, jobs=jobs, patches=patch or [], modules=module or [], keep=keep
+            )
         text = f"{kernel.name}: Linux {kernel.version} from {kernel.built_from}, {kernel.hash}"
         console.out.print(text, soft_wrap=True)
 

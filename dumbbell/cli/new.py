@@ -20,6 +20,7 @@ class Form(StrEnum):
     python = "python"
     c = "c"
     rust = "rust"
+    kernel = "kernel"
 
 
 @new_app.callback()
@@ -32,7 +33,10 @@ def congestion_control(
     name: Annotated[str, typer.Argument(help="Name of the algorithm: small letters, digits, _.")],
     form: Annotated[
         Form,
-        typer.Option("--in", help="Language: python needs no compiler, c and rust are fast."),
+        typer.Option(
+            "--in",
+            help="python: no compiler; c, rust: fast; kernel: a module of Linux.",
+        ),
     ] = Form.python,
     to: Annotated[
         Path | None, typer.Option("--to", help="Folder to write [default: NAME].")
@@ -40,12 +44,14 @@ def congestion_control(
 ) -> None:
     """Write a congestion control, with a test and a sweep."""
     with guarded():
-        from dumbbell.starter.project import write_project
+        from dumbbell.starter.project import FORMS, write_project
 
         folder = to or Path(name)
         files = write_project(name, form.value, folder)
-        first = {"python": f"{name}.py", "c": f"{name}.c", "rust": "src/lib.rs"}[form.value]
+        first = FORMS[form.value].first.format(name=name)
         say(f"{folder}: {len(files)} files. Change {first}, then:")
         say(f"  cd {folder}")
         say("  make test    # compares it with Reno")
         say("  make sweep   # runs sweep.yaml")
+        if form is Form.kernel:
+            say("  make kernel  # builds Linux with it, and runs sweep.yaml there")

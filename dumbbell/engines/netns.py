@@ -13,6 +13,7 @@ from dumbbell.engines.base import Run, RunResult, scenario_error
 from dumbbell.engines.linux.engine import check_hops, timed
 from dumbbell.engines.linux.guest import guest_program, guest_version, needs
 from dumbbell.engines.linux.leftovers import sweep
+from dumbbell.engines.linux.parts import check_modules
 from dumbbell.engines.preflight import Concern, concerns, refused_in_real_time
 from dumbbell.errors import EngineError
 from dumbbell.trace import taps
@@ -50,6 +51,7 @@ class NetnsEngine:
         """See :class:`dumbbell.engines.base.Engine`; `EngineError` if the host lacks something."""
         wanted = needs(scenario)
         check_hops(scenario)
+        check_modules(scenario, None)
         refused = refused_in_real_time(scenario)
         if refused is not None:
             raise scenario_error(refused.path, refused.message)

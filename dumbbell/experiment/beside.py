@@ -28,8 +28,8 @@ class Files:
 
     def plugin(self, name: str, path: str) -> Facts | str:
         """Facts of the plug-in in a file, declared by `name`; or a reason."""
-        from dumbbell.plugins.kept import UnusableError
         from dumbbell.plugins.run import facts_of
+        from dumbbell.plugins.unusable import UnusableError
 
         try:
             sha256, found = facts_of(self.folder / path, name)

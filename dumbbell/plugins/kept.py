@@ -9,21 +9,20 @@ from pathlib import Path
 
 from dumbbell.files.cache import cache_folder
 from dumbbell.files.input import read_file
+from dumbbell.plugins.module import module_text
+from dumbbell.plugins.unusable import UnusableError
 
 #: Largest file of a plug-in, bytes.
 MOST_BYTES = 256 << 20
 #: Kinds of plug-ins by the end of their file's name.
-KINDS = (".so", ".wasm", ".py", ".onnx")
-
-
-class UnusableError(Exception):
-    """A file that is no plug-in, with the reason."""
+KINDS = (".so", ".wasm", ".py", ".onnx", ".c")
 
 
 def keep(path: Path, name: str) -> tuple[str, Path]:
     """Copies a plug-in to the cache. Returns the SHA-256 of its content, and the copy.
 
-    A Python file may declare several classes: its name decides, and is hashed behind the content.
+    Headers beside a module of Linux are part of its content. A Python file may declare several
+    classes: its name decides, and is hashed behind the content.
 
     Raises:
         UnusableError: The file cannot be a plug-in.
@@ -31,7 +30,7 @@ def keep(path: Path, name: str) -> tuple[str, Path]:
     """
     if path.suffix not in KINDS:
         raise UnusableError(f"a file that ends with {', '.join(KINDS)} is needed")
-    data = read_file(path, MOST_BYTES)
+    data = module_text(path) if path.suffix == ".c" else read_file(path, MOST_BYTES)
     chosen = b"\0" + name.encode() if path.suffix == ".py" else b""
     sha256 = hashlib.sha256(data + chosen).hexdigest()
     copy = _place(sha256, path.suffix)

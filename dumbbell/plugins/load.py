@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dumbbell import _core
 from dumbbell.plugins.declare import DECLARED, Declared
-from dumbbell.plugins.kept import UnusableError
+from dumbbell.plugins.unusable import UnusableError
 
 
 def facts(path: Path, name: str) -> Declared:

@@ -11,15 +11,17 @@ from dumbbell import _core
 from dumbbell._core import Monitor
 from dumbbell.codes import Code
 from dumbbell.errors import EngineError
+from dumbbell.plugins.compile import NO_TABLE, REGISTERS_NOTHING, library_of
 from dumbbell.plugins.declare import Declared
-from dumbbell.plugins.kept import UnusableError, keep, kept
+from dumbbell.plugins.kept import keep, kept
 from dumbbell.plugins.page import Where
 from dumbbell.plugins.process import EndedError, worker
 from dumbbell.plugins.requests import Defect, Execute, Probe, Refused, Unfit
+from dumbbell.plugins.unusable import UnusableError
 from dumbbell.runs import Run, RunResult
 
 #: Time that a file may take to load, s. Modules of Python may import much, WebAssembly is compiled.
-_LOAD_S = {".so": 5.0, ".wasm": 20.0, ".py": 60.0, ".onnx": 5.0}
+_LOAD_S = {".so": 5.0, ".wasm": 20.0, ".py": 60.0, ".onnx": 5.0, ".c": 5.0}
 #: Time in which a run outside of plug-ins moves on, s.
 _SILENT_S = 600.0
 
@@ -39,14 +41,21 @@ def facts_of(path: Path, name: str) -> tuple[str, Declared]:
         return sha256, known
     try:
         with worker() as chosen:
-            found = chosen.ask(Probe(copy, name), lambda _: True, _LOAD_S[path.suffix])
+            request = Probe(_runnable(copy), name)
+            found = chosen.ask(request, lambda _: True, _LOAD_S[path.suffix])
     except EndedError as ended:
         raise UnusableError(f"while it was loaded, {ended.reason}") from None
     if isinstance(found, Refused):
-        raise UnusableError(found.reason)
+        nothing = path.suffix == ".c" and NO_TABLE in found.reason
+        raise UnusableError(REGISTERS_NOTHING if nothing else found.reason)
     assert isinstance(found, Declared)
     _FACTS[sha256, name] = found
     return sha256, found
+
+
+def _runnable(copy: Path) -> Path:
+    """What a worker loads: of a module of Linux its library."""
+    return library_of(copy) if copy.suffix == ".c" else copy
 
 
 def execute(run: Run, monitor: Monitor) -> RunResult:
@@ -88,7 +97,7 @@ def execute(run: Run, monitor: Monitor) -> RunResult:
 def _plugins(scenario: dict[str, Any]) -> Iterator[tuple[str, tuple[Path, str]]]:
     for _, facts in _users(scenario):
         try:
-            yield facts["sha256"], (kept(facts["sha256"]), facts["name"])
+            yield facts["sha256"], (_runnable(kept(facts["sha256"])), facts["name"])
         except UnusableError as error:
             raise EngineError(f"plug-in {facts['name']}: {error}", code=Code.PLUGIN) from None
 

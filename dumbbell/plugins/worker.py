@@ -13,7 +13,6 @@ import threading
 import time
 
 from dumbbell import _core
-from dumbbell.plugins.kept import UnusableError
 from dumbbell.plugins.load import facts, loaded
 from dumbbell.plugins.requests import (
     LENGTH,
@@ -26,6 +25,7 @@ from dumbbell.plugins.requests import (
     Unfit,
     framed,
 )
+from dumbbell.plugins.unusable import UnusableError
 from dumbbell.runs import RunResult
 
 #: Least memory of a worker, bytes. More: a quarter of the machine's.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from dumbbell.codes import Code
@@ -10,9 +11,32 @@ from dumbbell.errors import DumbbellError
 from dumbbell.files.output import write_output
 from dumbbell.files.shipped import shipped
 
-#: Form → file of the plug-in that the sweep names.
-FORMS = {"python": "{name}.py", "c": "lib{name}.so", "rust": "lib{name}.so"}
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of plug-ins.
+
+    Attributes:
+        first: The file to be changed; `{name}` stands for the algorithm's name.
+        file: The plug-in that the sweep names.
+        beta: Value of the sweep's parameter `beta`: one half.
+        longest: Longest name, characters.
+    """
+
+    first: str
+    file: str
+    beta: str = "0.5"
+    longest: int = 40
+
+
+FORMS = {
+    "python": Form("{name}.py", "{name}.py"),
+    "c": Form("{name}.c", "lib{name}.so"),
+    "rust": Form("src/lib.rs", "lib{name}.so"),
+    # A kernel has no floating point, and names of 15 characters.
+    "kernel": Form("tcp_{name}.c", "tcp_{name}.c", beta="512", longest=15),
+}
+_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 #: Manifest of the copied crate, which belongs to no workspace.
 _MANIFEST = """\
 [package]
@@ -31,9 +55,11 @@ def write_project(name: str, form: str, folder: Path) -> list[Path]:
     """
     from dumbbell.catalogue import congestion_controls
 
-    if _NAME.match(name) is None:
+    chosen = FORMS[form]
+    if _NAME.match(name) is None or len(name) > chosen.longest:
         raise DumbbellError(
-            f"{name}: a name of small letters, digits and _ is needed", code=Code.USAGE
+            f"{name}: a name of at most {chosen.longest} small letters, digits and _ is needed",
+            code=Code.USAGE,
         )
     if name in congestion_controls():
         raise DumbbellError(
@@ -48,7 +74,8 @@ def write_project(name: str, form: str, folder: Path) -> list[Path]:
         for path in sorted(path for path in root.rglob("*") if path.is_file()):
             place = Path(_named(path.relative_to(root).as_posix(), name))
             text = _named(path.read_text(encoding="utf-8"), name)
-            texts[place] = text.replace("FILE", FORMS[form].format(name=name))
+            text = text.replace("FILE", chosen.file.format(name=name))
+            texts[place] = text.replace("BETA", chosen.beta)
     texts |= _kit(kit, form)
     for place, text in texts.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +86,7 @@ def write_project(name: str, form: str, folder: Path) -> list[Path]:
 def _named(text: str, name: str) -> str:
     """A template's text with the name in place of `mine`."""
     title = "".join(part.capitalize() for part in name.split("_"))
-    text = re.sub(r"(?<![A-Za-z])(lib|test_)?mine(?![A-Za-z])", rf"\g<1>{name}", text)
+    text = re.sub(r"(?<![A-Za-z])(lib|test_|tcp_)?mine(?![A-Za-z])", rf"\g<1>{name}", text)
     return re.sub(r"\bMine\b", title, text)
 
 

@@ -18,8 +18,8 @@ from dumbbell.cli import app
 from dumbbell.engines.linux import compile as steps
 from dumbbell.engines.linux import debian as sources
 from dumbbell.engines.linux import kernel as subject
+from dumbbell.engines.linux.build import build
 from dumbbell.engines.linux.kernel import (
-    build,
     kernel_named,
     kernels,
     kernels_folder,

@@ -61,7 +61,8 @@ def same_tables(results: dumbbell.Results, name: str, other: str) -> None:
     """Asserts that two levels of the factor `cc` gave the same rows of all tables, names aside."""
     for table in ("flows", "pipes", "samples", "queues"):
         frame = getattr(results, table)
-        drop = [one for one in ("cc", "run", "congestion_control") if one in frame.columns]
+        names = ("cc", "run", "congestion_control", "phase")
+        drop = [one for one in names if one in frame.columns]
         one, two = (frame.filter(pl.col("cc") == level).drop(drop) for level in (name, other))
         assert one.height > 0, table
         assert one.equals(two), f"{table}: {name} and {other}"

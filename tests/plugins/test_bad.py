@@ -126,7 +126,7 @@ def test_a_file_that_is_no_plugin_is_refused(tmp_path: Path) -> None:
         ("truncated.so", good[:3000], "no library for this machine|ended by SIGBUS"),
         ("text.so", b"hello", "it is no library for this machine"),
         ("other.so", bytes(other), "it is no library for this machine"),
-        ("libc.c", b"int main;", r"a file that ends with \.so, \.wasm, \.py, \.onnx is needed"),
+        ("libc.a", b"!<arch>", r"a file that ends with \.so, \.wasm, \.py, \.onnx, \.c is needed"),
         ("syntax.py", b"def (", r"SyntaxError: .*\(line 1\)"),
         ("import.py", b"import nothing_like_this", r"ModuleNotFoundError: .*\(line 1\)"),
         ("empty.py", b"", "no class has the decorator"),

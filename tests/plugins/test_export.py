@@ -1,4 +1,4 @@
-"""A policy as C for a kernel: compiles without floating point, and acts as the policy does."""
+"""A policy as C for a kernel acts as the policy does; tests/linux/test_module.py runs it there."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ import pytest
 from dumbbell.errors import DumbbellError
 from dumbbell.gym import Dense, load_policy, save_policy
 from dumbbell.gym.export import kernel_source, main
-from tests.plugins.built import ROOT
+from tests.plugins.built import INCLUDE, ROOT
 
-STUB = ROOT / "tests" / "plugins" / "kernel_stub.h"
 POLICY = ROOT / "examples" / "plugins" / "learnt.onnx"
 STEP_US = 20_000
 #: Calls the module as Linux does: rows of a connection in, windows out.
@@ -24,33 +23,34 @@ HARNESS = """
 struct row { u32 now_us, delivered, lost, rtt_us, min_rtt_us, in_flight; };
 void harness(const struct row *rows, u32 *windows, u32 count)
 {
-	struct sock sk = {0};
+	struct tcp_sock tp = {0};
+	struct sock *sk = &tp.inet_conn.sk;
 	u32 i;
 
-	sk.tp.snd_cwnd = 10;
-	sk.tp.snd_cwnd_clamp = ~0U;
-	sk.tp.srtt_us = rows->rtt_us << 3;
-	sk.tp.min_rtt_us = rows->min_rtt_us;
-	sk.tp.tcp_mstamp = rows->now_us;
-	learnt_ops.init(&sk);
+	tp.snd_cwnd = 10;
+	tp.snd_cwnd_clamp = ~0U;
+	tp.srtt_us = rows->rtt_us << 3;
+	tp.min_rtt_us_ = rows->min_rtt_us;
+	tp.tcp_mstamp = rows->now_us;
+	learnt_ops.init(sk);
 	for (i = 1; i < count; i++) {
 		struct rate_sample rs = { .rtt_us = rows[i].rtt_us };
 
-		sk.tp.tcp_mstamp = rows[i].now_us;
-		sk.tp.delivered = rows[i].delivered;
-		sk.tp.lost = rows[i].lost;
-		sk.tp.srtt_us = rows[i].rtt_us << 3;
-		sk.tp.min_rtt_us = rows[i].min_rtt_us;
-		sk.tp.in_flight = rows[i].in_flight;
-		learnt_ops.cong_control(&sk, CALL &rs);
-		windows[i] = sk.tp.snd_cwnd;
+		tp.tcp_mstamp = rows[i].now_us;
+		tp.delivered = rows[i].delivered;
+		tp.lost = rows[i].lost;
+		tp.srtt_us = rows[i].rtt_us << 3;
+		tp.min_rtt_us_ = rows[i].min_rtt_us;
+		tp.in_flight_ = rows[i].in_flight;
+		learnt_ops.cong_control(sk, CALL &rs);
+		windows[i] = tp.snd_cwnd;
 	}
 }
 """
 
 
 def compiled(source: str, folder: Path, version: tuple[int, int] = (6, 12)) -> ctypes.CDLL:
-    """The module as a library, with the test's own headers."""
+    """The module as a library, with the header that stands in for those of Linux."""
     for name in ("linux/module.h", "linux/version.h", "net/tcp.h"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("", encoding="utf-8")
@@ -58,11 +58,11 @@ def compiled(source: str, folder: Path, version: tuple[int, int] = (6, 12)) -> c
     file = folder / "tcp_learnt.c"
     file.write_text(source + HARNESS.replace("CALL", call), encoding="utf-8")
     number = (version[0] << 16) + (version[1] << 8)
-    # Without registers of floating point, as a kernel is compiled.
-    options = ["-mgeneral-regs-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]
-    words = [*options, "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
-    words += ["-O2", "-shared", "-fPIC", f"-DLINUX_VERSION_CODE={number}", "-include", str(STUB)]
-    command = ["cc", *words, f"-I{folder}", "-o", str(folder / "learnt.so"), str(file)]
+    options = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]
+    options += ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-O2", "-shared"]
+    options += ["-fPIC", f"-DLINUX_VERSION_CODE={number}", "-include", "dumbbell_kernel.h"]
+    where = [f"-I{folder}", f"-I{INCLUDE}", "-o", str(folder / "learnt.so"), str(file)]
+    command = ["cc", *options, *where]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(folder / "learnt.so"))

@@ -17,7 +17,14 @@ from tests.plugins.built import wasm_environment
 
 @pytest.mark.parametrize(
     ("form", "target"),
-    [("python", "test"), ("c", "test"), ("c", "wasm"), ("rust", "test"), ("rust", "wasm")],
+    [
+        ("python", "test"),
+        ("c", "test"),
+        ("c", "wasm"),
+        ("kernel", "test"),
+        ("rust", "test"),
+        ("rust", "wasm"),
+    ],
 )
 def test_a_new_project_is_reno(form: str, target: str, tmp_path: Path) -> None:
     variables = {**os.environ}
@@ -45,8 +52,14 @@ def test_a_new_project_is_reno(form: str, target: str, tmp_path: Path) -> None:
 )
 def test_a_name_that_cannot_be_one(name: str, words: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["new", "congestion-control", name, "--to", str(tmp_path / "n")])
-    assert done.exit_code == 2 and words in done.output
+    assert done.exit_code == 2 and words in " ".join(done.output.split())
     assert not (tmp_path / "n").exists()
+
+
+def test_a_name_for_a_kernel_has_fifteen_characters(tmp_path: Path) -> None:
+    words = ["new", "congestion-control", "x" * 16, "--in", "kernel", "--to", str(tmp_path / "n")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2 and "at most 15 small letters" in " ".join(done.output.split())
 
 
 def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 //! Identity of a program: a hash over its sources. Build scripts put it into the versions of the
 //! simulator and of the guest program, so that a store never mixes runs of different programs.
 //!
-//! The hash covers the sources and manifests of a workspace package and of all workspace packages
+//! The hash covers the sources, C headers and manifests of a workspace package and of all workspace packages
 //! that it depends on (`cargo metadata`), and `Cargo.lock`, which fixes all other packages.
 
 use sha2::{Digest, Sha256};
@@ -39,6 +39,7 @@ pub fn identity(manifest: &Path, package: &str) -> Result<Identity> {
     for found in members(&metadata).filter(|found| packages.contains(text(found, "name"))) {
         let manifest = PathBuf::from(text(found, "manifest_path"));
         places.push(manifest.with_file_name("src"));
+        places.extend(Some(manifest.with_file_name("include")).filter(|folder| folder.is_dir()));
         places.push(manifest);
     }
     let mut files = Vec::new();

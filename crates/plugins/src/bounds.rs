@@ -1,16 +1,17 @@
 //! What a hook may leave behind.
 
-use dumbbell_cc::Window;
+use dumbbell_cc::{Window, INFINITE_SSTHRESH};
 
 /// Largest window, packets: 400 GB in flight.
 const MOST_PACKETS: u32 = 1 << 28;
 
-/// Refuses a number of packets.
+/// Refuses a number of packets that the hook `name` returned. A threshold may be infinite.
 ///
 /// # Errors
 /// It is out of bounds.
 pub fn packets(name: &str, value: u32) -> Result<(), String> {
-    if (1..=MOST_PACKETS).contains(&value) {
+    let infinite = name == "ssthresh" && value == INFINITE_SSTHRESH;
+    if infinite || (1..=MOST_PACKETS).contains(&value) {
         return Ok(());
     }
     Err(format!("{name} is {value}; allowed are 1 to {MOST_PACKETS} packets"))
@@ -37,6 +38,13 @@ pub fn window(window: &Window) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_threshold_is_infinite() {
+        assert_eq!(packets("ssthresh", INFINITE_SSTHRESH), Ok(()));
+        assert!(packets("undo_cwnd", INFINITE_SSTHRESH).is_err());
+        assert!(packets("ssthresh", INFINITE_SSTHRESH - 1).is_err());
+    }
 
     #[test]
     fn absurd_windows_are_refused() {

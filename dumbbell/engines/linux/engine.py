@@ -17,7 +17,7 @@ from dumbbell.engines.linux.guest import guest_program, guest_version, needs
 from dumbbell.engines.linux.kernel import Kernel, kernel_named
 from dumbbell.engines.linux.launch import MEMORY, GuestDied, boot_command, run_guest
 from dumbbell.engines.linux.leftovers import sweep
-from dumbbell.engines.linux.parts import check_parts
+from dumbbell.engines.linux.parts import check_modules, check_parts, module_parameters
 from dumbbell.engines.linux.registers import check_fit, sizes
 from dumbbell.engines.preflight import Concern, concerns, refused_in_virtual_time
 from dumbbell.engines.programs import check_programs
@@ -58,6 +58,7 @@ class LinuxEngine:
         """See :class:`dumbbell.engines.base.Engine`."""
         needs(scenario)
         check_parts(scenario, self._kernel)
+        check_modules(scenario, self._kernel)
         check_programs(scenario)
         check_hops(scenario)
         refused = refused_in_virtual_time(scenario)
@@ -67,7 +68,7 @@ class LinuxEngine:
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """See :class:`dumbbell.engines.base.Engine`."""
         try:
-            return timed(self._command, run, monitor)
+            return timed([*self._command, *module_parameters(run.scenario)], run, monitor)
         except GuestDied as died:
             if not died.of_registers:
                 raise

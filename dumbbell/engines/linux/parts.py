@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -10,11 +11,15 @@ from typing import Any
 from dumbbell.catalogue import InLinux, congestion_controls, disciplines
 from dumbbell.engines.base import scenario_error
 from dumbbell.engines.linux.kernel import Kernel
+from dumbbell.engines.linux.modules import PREFIX
+from dumbbell.plugins.kept import kept
+from dumbbell.plugins.unusable import UnusableError
 from dumbbell.scenario import Scenario, read_scenario
 
 #: First release with Accurate ECN, and the values of `tcp_ecn` that need it.
 _ACCURATE_ECN_SINCE = (6, 18)
 _ACCURATE_ECN = (3, 4, 5)
+_PARAMETER = re.compile(rb"\bmodule_param(?:_named)?\s*\(\s*(\w+)")
 _NEWER = "`dumbbell kernel build --release 7.3` builds one that has it"
 
 
@@ -39,6 +44,76 @@ def check_parts(scenario: str, kernel: Kernel) -> None:
             since = ".".join(map(str, _ACCURATE_ECN_SINCE))
             message = f"Linux {version} has no Accurate ECN; Linux has it since {since}: {_NEWER}"
             raise scenario_error(f"nodes[{number}].tcp.tcp_ecn", message)
+
+
+def check_modules(scenario: str, kernel: Kernel | None) -> None:
+    """Raises `ScenarioError` for the first plug-in that a kernel does not have.
+
+    Args:
+        scenario: The scenario.
+        kernel: The kernel that is asked; None: the host's own, which has none.
+    """
+    if '"plugin":{' not in scenario:
+        return
+    for place, facts in _plugins(read_scenario(scenario)):
+        name, sha256 = facts["name"], facts["sha256"]
+        if kernel is None:
+            message = f"{name} is a plug-in, which the host's own kernel does not have; "
+            raise scenario_error(place, message + "the engines sim and linux run it")
+        if kernel.modules.get(name) == sha256:
+            _check_parameters(place, facts)
+            continue
+        how = f"`dumbbell kernel build --module tcp_{name}.c` builds one with it"
+        if name in kernel.modules:
+            how = f"its {name} was built from another text: {how}"
+        else:
+            names = ", ".join(kernel.modules) or "none"
+            how = f"it has the modules: {names}. {how} (a module of Linux in C; others: engine sim)"
+        called = f" {kernel.name}" if kernel.name else ""
+        raise scenario_error(place, f"the kernel{called} does not have the plug-in {name}; {how}")
+
+
+def _check_parameters(place: str, facts: dict[str, Any]) -> None:
+    given = facts.get("parameters", [])
+    try:
+        known = {one.decode() for one in _PARAMETER.findall(kept(facts["sha256"]).read_bytes())}
+    except UnusableError:
+        return  # Another machine read the file; the same text has the same parameters.
+    for name, value in given:
+        if name not in known:
+            there = ", ".join(sorted(known)) or "none"
+            raise scenario_error(
+                place, f"the module {facts['name']} has no parameter {name}; it has {there}"
+            )
+        if value != int(value):
+            message = f"parameter {name} is {value}; a module of Linux takes whole numbers"
+            raise scenario_error(place, message)
+
+
+def module_parameters(scenario: str) -> list[str]:
+    """Words of the kernel's command line with the parameters of a scenario's plug-ins."""
+    if '"plugin":{' not in scenario:
+        return []
+    words = {
+        f"{PREFIX}{facts['name']}.{name}={int(value)}"
+        for _, facts in _plugins(read_scenario(scenario))
+        for name, value in facts.get("parameters", [])
+    }
+    return sorted(words)
+
+
+def _plugins(scenario: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Plug-ins that a part of a scenario names: place and facts."""
+    if isinstance(scenario, list):
+        for number, one in enumerate(scenario):
+            yield from _plugins(one, f"{place}[{number}]")
+    elif isinstance(scenario, dict):
+        control = scenario.get("congestion_control")
+        if isinstance(control, dict):
+            yield f"{place}.congestion_control", control["plugin"]
+        for key, one in scenario.items():
+            if isinstance(one, dict | list):
+                yield from _plugins(one, f"{place}.{key}" if place else key)
 
 
 def lacks(part: InLinux | None, config: Path) -> bool:

@@ -11,10 +11,11 @@ import polars as pl
 from dumbbell._core import Monitor
 from dumbbell.codes import Code
 from dumbbell.engines.base import Run, RunResult
+from dumbbell.engines.linux.build import build
 from dumbbell.engines.linux.compile import Progress
 from dumbbell.engines.linux.debian import Package
 from dumbbell.engines.linux.engine import LinuxEngine
-from dumbbell.engines.linux.kernel import Kernel, build, make_default
+from dumbbell.engines.linux.kernel import Kernel, make_default
 from dumbbell.errors import EngineError
 from dumbbell.experiment.load import load_text
 
@@ -54,6 +55,8 @@ def build_and_try(
     *,
     jobs: int | None = None,
     patches: Sequence[Path] = (),
+    modules: Sequence[Path] = (),
+    keep: bool = False,
 ) -> Kernel:
     """Builds a kernel, tries it, and makes the one from Debian's default source the default.
 
@@ -63,11 +66,13 @@ def build_and_try(
         progress: Told a phase and the fraction of the build that is behind.
         jobs: Compilers at once; by default one per core.
         patches: Patches to apply besides the project's.
+        modules: Sources of congestion controls, compiled in.
+        keep: Keeps the compiled tree for builds with modules.
 
     Raises:
         EngineError: It cannot be built, or it does not run here: then the default stays as it was.
     """
-    kernel = build(source, name, progress, jobs=jobs, patches=patches)
+    kernel = build(source, name, progress, jobs=jobs, patches=patches, modules=modules, keep=keep)
     progress("booting a guest", 1.0)
     try:
         carry_a_flow(kernel)
@@ -77,6 +82,6 @@ def build_and_try(
             "the default kernel is the one it was before",
             code=Code.GUEST,
         ) from None
-    if source is None and not patches:
+    if source is None and not patches and not modules:
         make_default(kernel)
     return kernel

@@ -84,7 +84,7 @@ sections! {
         def("batch", Kind::Whole(1, 256), json!(4), "Evaluations between two choices of values. The result depends on it."),
     ]).one_of(&["optimise", "attack"]);
     plugin = section("PluginSpec", "A congestion control of your own. Flows name it as they name a built-in one.", vec![
-        need("file", Kind::Text, "Shared library (.so), WebAssembly module (.wasm), Python file (.py) or policy (.onnx), relative to the experiment file."),
+        need("file", Kind::Text, "Shared library (.so), WebAssembly module (.wasm), Python file (.py), module of Linux (.c) or policy (.onnx), relative to the experiment file."),
         def("parameters", map(Kind::Number, MOST), json!({}), "Numbers that the plug-in reads by name."),
     ]);
     until = section("UntilSpec", "Half width of a metric's 95 % interval at which a cell has enough repeats. One of the two widths is given: a share of the mean, or an amount in the metric's unit.", vec![

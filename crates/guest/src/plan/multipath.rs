@@ -1,7 +1,7 @@
 //! Multipath TCP: checks that the kernel supports a scenario's connections, and sysctls of their hosts.
 
 use super::{refuse, Planner};
-use dumbbell_model::scenario::{Scenario, Scheduler};
+use dumbbell_model::scenario::{Algorithm, Scenario, Scheduler};
 use dumbbell_model::{ScenarioError, TcpOptions};
 
 /// Refuses features that only the simulator has.
@@ -22,13 +22,15 @@ pub(super) fn check_connections(scenario: &Scenario) -> Result<(), ScenarioError
     for (i, flow) in scenario.flows.iter().enumerate() {
         if let Some(tcp) = flow.traffic.tcp() {
             let entry = tcp.congestion_control.entry();
+            // A kernel may have a plug-in as a module; the caller knows.
+            let plugin = matches!(tcp.congestion_control, Algorithm::Plugin(_));
             let field = || format!("flows[{i}].traffic.tcp.congestion_control");
             if entry.coupled {
                 return refuse(
                     field(),
                     "coupled congestion control; each subflow of Linux has an algorithm of its own",
                 );
-            } else if entry.linux.is_none() {
+            } else if entry.linux.is_none() && !plugin {
                 return refuse(field(), &format!("{}, which no kernel has", entry.title));
             }
         }
