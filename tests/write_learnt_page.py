@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import dumbbell
 from dumbbell import METRICS
+from dumbbell.engines.linux.build import build
+from dumbbell.gym import load_policy
+from dumbbell.gym.export import kernel_source
 from dumbbell.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,6 +91,36 @@ def blocks() -> dict[str, str]:
     }
 
 
+def kernel_block() -> str:
+    """The policy, its module on the simulator, and its module in a kernel, which is built."""
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder) / "tcp_learnt.c"
+        module.write_text(kernel_source(load_policy(FOLDER / "learnt.onnx")), encoding="utf-8")
+        kernel = build(modules=[module])
+        columns = {
+            "policy, simulator": _with_kernel(FOLDER / "learnt.onnx", "sim"),
+            "module, simulator": _with_kernel(module, "sim"),
+            "module, kernel": _with_kernel(module, f"linux:{kernel.name}"),
+        }
+        found = {name: dict(values) for name, values in columns.items()}
+    names = list(found)
+    lines = [["rate", "rtt", *names], ["---"] * 2 + ["--:"] * len(names)]
+    for cell in found[names[0]]:
+        rows = (found[name][cell] for name in names)
+        lines.append([*cell, *(f"{goodput:.3f}, {lost}" for goodput, lost in rows)])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _with_kernel(file: Path, engine: str) -> Iterator[tuple[tuple[str, str], tuple[float, int]]]:
+    """Goodput in Mbit/s and retransmitted packets, by rate and RTT."""
+    change = {"plugins.learnt": str(file), "buffer": "1 BDP", "cc": "learnt"}
+    results = dumbbell.run(FOLDER / "learnt.yaml", set=change, engine=engine)
+    for row in METRICS["goodput_mbps"].measure(results).iter_rows(named=True):
+        cell = {"rate": row["rate"], "rtt": row["rtt"]}
+        lost = results.flows.filter(**cell)["retransmitted_packets"].item()
+        yield (cell["rate"], cell["rtt"]), (row["value"], lost)
+
+
 def page(tables: dict[str, str]) -> str:
     """The page with its tables renewed."""
     text = PAGE.read_text(encoding="utf-8")
@@ -98,4 +133,4 @@ def page(tables: dict[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(blocks()), encoding="utf-8")
+    PAGE.write_text(page(blocks() | {"kernel": kernel_block()}), encoding="utf-8")
