@@ -115,7 +115,7 @@ rust: $(VENV)/.ready
 
 # What the program and the tables say, in all generated pages. The last ones read the pages before them.
 pages: build
-	@for page in scenario_types catalogue_page field_index metrics_page tables_page errors_page format playground_page \
+	@for page in scenario_types sections catalogue_page field_index metrics_page tables_page errors_page format playground_page \
 		agreement model_pages reference_pages gym_page; do \
 		$(BIN)/python -m tests.write_$$page || exit 1; done
 

@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from dumbbell.plugins import congestion_control
     from dumbbell.results import Results
     from dumbbell.runs import ExperimentInfo
+    from dumbbell.sections import Experiment
 
 __all__ = [
     "METRICS",
     "DumbbellError",
     "EngineError",
+    "Experiment",
     "ExperimentError",
     "ExperimentInfo",
     "Results",
@@ -59,6 +61,10 @@ def __getattr__(name: str) -> object:
         from dumbbell.runs import ExperimentInfo
 
         return ExperimentInfo
+    if name == "Experiment":
+        from dumbbell.sections import Experiment
+
+        return Experiment
     if name == "METRICS":
         from dumbbell.metrics import METRICS
 

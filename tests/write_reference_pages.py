@@ -90,6 +90,26 @@ def python_page() -> str:
         "did you mean cubic? …",
         "```",
         "",
+        "`dumbbell.sections` has a class for each section of the [experiment file]"
+        "(experiment-file/index.md), so that an",
+        "editor completes names of fields, and a type checker finds wrong ones:",
+        "",
+        "```python",
+        "from dumbbell.sections import DumbbellTemplate, Experiment, Flow, Template",
+        "",
+        "experiment = Experiment(",
+        '    name="two flows",',
+        "    template=Template(",
+        '        dumbbell=DumbbellTemplate(pairs=2, rate="10 Mbit/s", rtt="40 ms", buffer="1 BDP")',
+        "    ),",
+        '    flows=[Flow(from_=f"s{n}", to=f"d{n}", tcp="$cc") for n in (1, 2)],',
+        '    duration="10 s",',
+        '    factors={"cc": ["cubic", "bbr"]},',
+        ")",
+        "dumbbell.run(experiment)",
+        'experiment.write("two-flows.yaml")  # and Experiment.read reads it',
+        "```",
+        "",
     ]
     for name in dumbbell.__all__:
         if name != "__version__":
