@@ -143,6 +143,24 @@ def test_a_session_in_an_empty_folder(newcomer: Machine, tmp_path: Path) -> None
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["python", "kernel"])
+def test_an_algorithm_of_ones_own_from_template_to_figure(
+    form: str, newcomer: Machine, tmp_path: Path
+) -> None:
+    """As docs/plugins.md has it; the form in Python needs no compiler."""
+    lines = {
+        f"dumbbell new congestion-control mine --in {form}": "make test",
+        "cd mine && make test": "mine sends the packets of Reno",
+        "cd mine && dumbbell run sweep.yaml --repeats 1 --store store": "mine",
+        "cd mine && dumbbell figure goodput_mbps store --flow own -o goodput.svg": "",
+    }
+    for line, part in lines.items():
+        done = newcomer.run(line, tmp_path)
+        assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"
+        assert part in done.stdout + done.stderr, line
+    assert "mine" in (tmp_path / "mine" / "goodput.svg").read_text(encoding="utf-8")
+
+
 def test_cargo_is_not_there(newcomer: Machine, tmp_path: Path) -> None:
     for program in ("cargo", "rustc"):
         assert newcomer.run(f"{program} --version", tmp_path).returncode == 127
