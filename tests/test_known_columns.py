@@ -14,6 +14,8 @@ from dumbbell.catalogue import known_columns
 from dumbbell.engines import Monitor, Run, engine_named
 from dumbbell.experiment import load_text
 from dumbbell.metrics import METRICS
+from dumbbell.metrics.engines import known_on
+from dumbbell.metrics.unmeasured import unmeasured
 from dumbbell.trace import read_hops, read_trace
 from tests.helpers import ROOT
 
@@ -116,6 +118,44 @@ def test_an_engine_knows_what_the_catalogue_says(engine: str) -> None:
     names = {name for run in runs for name in run}
     found = {name: [known(run[name]) for run in runs if name in run] for name in names}
     compare(engine, {name: set().union(*columns) for name, columns in found.items()})
+
+
+#: Short flows, for metrics of arrivals.
+ARRIVALS = """\
+dumbbell: 1
+name: arrivals
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 20 packets}}
+arrivals: [{name: a, from: s1, to: d1, per_second: 30, size: 30 kB, tcp: cubic}]
+duration: 2 s
+"""
+
+
+@pytest.mark.kernel
+def test_a_metric_is_known_on_the_engines_that_it_names(tmp_path: Path) -> None:
+    """Of the metrics that the simulator has for these experiments."""
+    known_to: dict[str, set[str]] = {"sim": set(), "linux": set()}
+    for text in (MIXED, SINGLE, ARRIVALS):
+        path = tmp_path / "one.yaml"
+        path.write_text(text, encoding="utf-8")
+        for engine, names in known_to.items():
+            run = dumbbell.run(path, engine=engine)
+            for name, metric in METRICS.items():
+                values = metric.computed(run)["value"].drop_nans()
+                # A flow that retransmits nothing has no spurious retransmission.
+                if (values > 0 if name == "spurious_share" else values >= float("-inf")).any():
+                    names.add(name)
+    assert len(known_to["sim"]) > 90
+    here = {name for name in known_to["sim"] if "linux" in known_on(name)}
+    assert known_to["linux"] == here
+
+
+@pytest.mark.kernel
+def test_what_an_engine_does_not_know_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "one.yaml"
+    path.write_text(SINGLE, encoding="utf-8")
+    run = dumbbell.run(path, engine="linux")
+    said = unmeasured(METRICS["timeouts"], run)
+    assert said.endswith(": the engine linux does not know it (docs/metrics.md)")
 
 
 #: Metrics with a second definition where a column is unknown, as their formula says.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dumbbell.metrics import SUBJECTS, Metric
+from dumbbell.metrics.engines import ENGINES, known_on
 
 _HEAD = """# Metrics
 
@@ -14,7 +15,9 @@ name is used in `expect`, `repeats`, `search`, `dumbbell figure` and, in Python,
 - Columns in formulas are those of the table `flows`, unless another table is named in brackets.
 - -1 in an integer column and NaN in a float column mean "not known".
 - A metric that does not apply to a flow (the RTT of UDP) is NaN and is left out of means.
-- *Place* is where the number is measured, *window of time* when.
+- *Place* is where the number is measured, *window of time* when. Metrics without *known on* are
+  known on every engine.
+- The value of a cell is the mean over its repeats, for every metric.
 
 By subject:
 
@@ -90,6 +93,8 @@ def _entry(metric: Metric) -> str:
         f"- **Window of time**: {metric.window}",
         f"- **Source**: {metric.source}",
     ]
+    if known_on(metric.name) != ENGINES:
+        rows.append(f"- **Known on**: {', '.join(known_on(metric.name))} alone")
     return "\n".join(rows)
 
 

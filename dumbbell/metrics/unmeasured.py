@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dumbbell.metrics.definition import Metric, Tables
+from dumbbell.metrics.engines import not_known_on
 
 #: Tables that a run keeps only if `sampling` says so.
 _KEPT = ("samples", "queues", "drops", "probes")
@@ -51,6 +52,7 @@ def unmeasured(metric: Metric, tables: Tables) -> str:
     if rows.is_empty():
         return f"{said}: no {metric.of[0] if metric.of else 'run'} here has it"
     if not lacking:
-        return said
+        reason = not_known_on(metric.name, set(tables.runs["engine"]))
+        return f"{said}: {reason}" if reason else said
     names = " and ".join(lacking)
     return f"{said}: the runs kept no {names}; `sampling: {{keep: [{', '.join(lacking)}]}}` does"
