@@ -142,9 +142,11 @@ def test_a_metric_is_known_on_the_engines_that_it_names(tmp_path: Path) -> None:
             for name, metric in METRICS.items():
                 values = metric.computed(run)["value"].drop_nans()
                 # A flow that retransmits nothing has no spurious retransmission.
-                if (values > 0 if name == "spurious_share" else values >= float("-inf")).any():
+                if engine == "linux" and name == "spurious_share":
+                    assert not (values > 0).any()
+                elif not values.is_empty():
                     names.add(name)
-    assert len(known_to["sim"]) > 90
+    assert len(known_to["sim"]) > 80
     here = {name for name in known_to["sim"] if "linux" in known_on(name)}
     assert known_to["linux"] == here
 
