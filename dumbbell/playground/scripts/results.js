@@ -65,18 +65,43 @@ function loadOf(answer) {
 function capacityOf(answer, name, { begin, end }) {
   const rate = rateOf(answer, name);
   if (!rate) return null;
-  const [link, way] = [name.slice(0, name.lastIndexOf("/")), name.slice(name.lastIndexOf("/") + 1)];
-  const changes = answer.scenario.links.find((/** @type {Row} */ one) => one.name === link)[way].changes ?? [];
+  const changes = pipeOf(answer, name)?.changes ?? [];
   const steps = [{ at: 0, rate }, ...changes.filter((/** @type {Row} */ one) => one.rate_bps).map((/** @type {Row} */ one) => ({ at: one.at_ns, rate: one.rate_bps }))];
   return steps.reduce((bits, step, i) => bits + (step.rate * Math.max(0, Math.min(steps[i + 1]?.at ?? end, end) - Math.max(step.at, begin))) / 1e9, 0);
 }
 
+/** A direction of a link in the scenario. @param {Row} answer @param {string} name @returns {Row | undefined} */
+function pipeOf(answer, name) {
+  const [link, way] = [name.slice(0, name.lastIndexOf("/")), name.slice(name.lastIndexOf("/") + 1)];
+  return answer.scenario.links.find((/** @type {Row} */ one) => one.name === link)?.[way];
+}
+
 /** Rate of a direction of a link in bit/s; null if it has none. @param {Row} answer @param {string} name */
 function rateOf(answer, name) {
-  const [link, way] = [name.slice(0, name.lastIndexOf("/")), name.slice(name.lastIndexOf("/") + 1)];
-  const pipe = answer.scenario.links.find((/** @type {Row} */ one) => one.name === link)?.[way];
+  const pipe = pipeOf(answer, name);
   if (!pipe) return null;
   return pipe.shaper.serial?.rate_bps ?? pipe.shaper.tbf?.rate_bps ?? pipe.queue.htb?.rate_bps ?? (pipe.queue.cake?.bandwidth_bps || null);
+}
+
+/**
+ * Metric link_use in percent, null where it is not known: with cells or frames shorter on the wire than their
+ * length, and where more may leave than the rate allows in a time (a burst, a delay that shrinks, an outage).
+ * @param {Row} answer @param {Row} row @param {{begin: number, end: number}} time
+ */
+function useOf(answer, row, time) {
+  const pipe = pipeOf(answer, row.pipe);
+  const bits = capacityOf(answer, row.pipe, time);
+  if (!pipe || !bits) return null;
+  const { framing, policer, queue, shaper } = pipe;
+  const cake = queue.cake?.bandwidth_bps ? queue.cake : null;
+  const short = cake ? cake.overhead_bytes < 14 && cake.atm !== "atm" : framing.overhead_bytes < 0;
+  const moves = pipe.slots || pipe.jitter_ns || pipe.reordering || queue.netem?.jitter_ns || (pipe.changes ?? []).some((/** @type {Row} */ one) => one.state || known(one.delay_ns) !== null);
+  const classes = queue.htb?.classes ?? [];
+  const burst = (shaper.tbf?.burst_bytes ?? 0) + (queue.htb?.burst_bytes ?? 0) + classes.reduce((/** @type {number} */ sum, /** @type {Row} */ one) => sum + one.cburst_bytes, 0);
+  if (framing.atm || short || moves || 8 * burst > 0.05 * bits) return null;
+  const onWire = row.left_bytes + framing.overhead_bytes * row.left_packets;
+  const admitted = policer ? (policer.rate_bps * (time.end - time.begin)) / 1e9 + 8 * policer.burst_bytes : Infinity;
+  return Math.max((800 * onWire) / bits, (800 * row.left_bytes) / admitted);
 }
 
 /** Directions of links that were used for a fifth of their rate or dropped packets. @param {Row} answer */
@@ -98,7 +123,8 @@ function bottlenecksOf(answer) {
       const dropped = Object.keys(pipe).reduce((sum, name) => sum + (/^dropped_.*_packets$/.test(name) ? (known(pipe[name]) ?? 0) : 0), 0);
       const mbps = (8e3 * pipe.left_bytes) / (active.end - active.begin);
       const bits = capacityOf(answer, pipe.pipe, active);
-      const used = bits ? (800 * pipe.left_bytes) / bits : null;
+      const busy = bits !== null && (800 * pipe.left_bytes) / bits >= 20;
+      const used = useOf(answer, pipe, active);
       return {
         name: pipe.pipe.replace(/\/forward$/, " →").replace(/\/backward$/, " ←"),
         pipe: pipe.pipe,
@@ -108,7 +134,7 @@ function bottlenecksOf(answer) {
         p95: quantile(delays, 0.95),
         lost: pipe.arrived_packets > 0 ? (100 * dropped) / pipe.arrived_packets : null,
         marked: known(pipe.marked_packets),
-        counts: used !== null && (dropped > 0 || used >= 20),
+        counts: bits !== null && (dropped > 0 || busy),
       };
     })
     .filter((pipe) => pipe.counts);
