@@ -1,4 +1,4 @@
-"""Time of CUBIC as a plug-in against the built-in: `python -m benchmarks.plugins`.
+"""Time of CUBIC as a plug-in against the built-in: `benchmarks/run.py --plugin`.
 
 WebAssembly needs clang and lld. The module of Linux is its own tcp_cubic.c, from the tree that
 `dumbbell kernel build --keep` left. Runs alternate, and the fastest of each counts. The built-in
@@ -11,29 +11,19 @@ import argparse
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import dumbbell
+from benchmarks.cases import CASES as BENCHMARKS
+from benchmarks.cases import Case
 from dumbbell.engines.linux.kernel import kernels_folder
+from dumbbell.sections import Experiment, Flow
 from tests.plugins.built import wasm_of_c
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "plugins"
-TEXT = """\
-dumbbell: 1
-name: plug-ins
-template: {{dumbbell: {path}}}
-plugins: {{{plugins}}}
-flows: [{{from: s1, to: d1, tcp: $cc}}]
-duration: {duration}
-sampling: none
-factors: {{cc: [{control}]}}
-"""
-#: Benchmark A (docs/performance.md), and the same with loss.
-PATHS = {
-    "A": "{rate: 20 Mbit/s, rtt: 40 ms, buffer: 1 BDP}",
-    "loss": "{rate: 20 Mbit/s, rtt: 40 ms, buffer: 1 BDP, forward: {loss: 0.1 %}}",
-}
+CASES = ("A", "B", "C")
 
 
 def built(folder: Path) -> dict[str, Path]:
@@ -53,32 +43,44 @@ def built(folder: Path) -> dict[str, Path]:
     return found
 
 
-def main() -> None:
-    """Prints a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--duration", default="300 s")
-    options = parser.parse_args()
+def measured(names: Sequence[str], rounds: int, scale: float) -> None:
+    """Prints a table.
+
+    Args:
+        names: Benchmarks of one kind of flow, as A.
+        rounds: Runs of each form, of which the fastest counts.
+        scale: Factor of the simulated times.
+    """
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        forms = built(folder)
-        plugins = ", ".join(f"{form}: {file}" for form, file in forms.items())
-        controls = ["cubic", *forms]
-        for scenario, path in PATHS.items():
+        forms = built(Path(name))
+        print(f"{'':5} {'CUBIC as':9} {'time':>9}  built-in = 1")
+        for case in (case for case in BENCHMARKS if case.name in names):
+            controls = ["cubic", *forms]
             fastest = dict.fromkeys(controls, float("inf"))
-            for _ in range(options.rounds):
+            for _ in range(rounds):
                 for control in controls:
-                    text = TEXT.format(
-                        path=path, plugins=plugins, duration=options.duration, control=control
-                    )
-                    file = folder / "plugins.yaml"
-                    file.write_text(text, encoding="utf-8")
-                    wall_s = dumbbell.run(file).runs["wall_s"][0]
+                    experiment = with_control(case, forms, control, scale)
+                    wall_s = dumbbell.run(experiment, workers=1).runs["wall_s"][0]
                     fastest[control] = min(fastest[control], wall_s)
             for control, wall_s in fastest.items():
                 ratio = wall_s / fastest["cubic"]
-                print(f"{scenario:5} {control:7} {wall_s:7.3f} s  {ratio:5.2f} × the built-in")
+                print(f"{case.name:5} {control:9} {wall_s:7.3f} s  {ratio:11.2f}", flush=True)
+
+
+def with_control(case: Case, forms: dict[str, Path], control: str, scale: float) -> Experiment:
+    """A benchmark whose flows have this congestion control."""
+    experiment = Experiment.read(case.file)
+    experiment.plugins = {form: str(file) for form, file in forms.items() if form == control}
+    seconds = float(experiment.duration.removesuffix("s")) * scale
+    experiment.duration = f"{seconds:g} s"
+    for flow in experiment.flows or ():
+        if isinstance(flow, Flow):
+            flow.tcp = control
+    return experiment
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    measured(CASES, options.rounds, 1)

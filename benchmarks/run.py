@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ours, simulators
+from benchmarks import ours, plugins, simulators
 from benchmarks.cases import CASES, RESULTS, Case, Network
 from benchmarks.measure import Failed
 from benchmarks.results import OURS, Run, as_row, fastest, machine, write
@@ -114,6 +114,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--limit", type=float, default=100, metavar="S", help="processor time of a peer's run [100]"
     )
+    parser.add_argument("--plugin", action="store_true", help="only CUBIC as a plug-in, on A to C")
     parser.add_argument("--rounds", type=int, help="runs of each scenario [2 to 9]")
     parser.add_argument(
         "--scale", type=float, default=1, help="factor of simulated times, to try things out"
@@ -131,6 +132,9 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     """Measures, prints, writes."""
     options = parsed()
+    if options.plugin:
+        plugins.measured(plugins.CASES, options.rounds or 5, options.scale)
+        return
     peers = list(simulators.available(options.htsim)) if options.peers else []
     found = scenarios(peers, options)
     sections = {
