@@ -1,6 +1,6 @@
 //! The hooks of a connection.
 
-use crate::area::{CONN, NUMBER, SAMPLE, WINDOW};
+use crate::area::{Area, CONN, NUMBER, SAMPLE, VIEW_BYTES, WINDOW};
 use crate::engine::words;
 use crate::hooks::Hooks;
 use crate::instance::Instance;
@@ -8,13 +8,16 @@ use crate::view::{self, View};
 use dumbbell_cc::{
     AckEvent, AckSample, CaEvent, CaState, CongestionControl, Conn, LostSkb, RateSample, Window,
 };
-use dumbbell_plugin::table;
+use dumbbell_plugin::table::{self, RawWindow};
 use dumbbell_plugins::{kept, packets, Told};
 use std::cell::{Cell, RefCell};
 use wasmtime::{TypedFunc, WasmParams};
 
 /// A hook that may change the window: state, connection, window, and a value or its address.
-type Hook = TypedFunc<(u32, u32, u32, u32), u32>;
+type Hook = (u32, u32, u32, u32);
+
+/// Choice of a function of the table. Functions stay where they are: a copy takes as long as a call.
+type Choice<P> = fn(&Hooks) -> &Option<TypedFunc<P, u32>>;
 
 /// A congestion control whose hooks are those of an instance.
 pub(crate) struct Control {
@@ -45,30 +48,31 @@ impl Control {
         self.told.failed(self.at_ns.get(), format!("{name}: {what}"));
     }
 
-    /// Finds a hook, if none failed.
-    fn find<F>(&self, chosen: impl FnOnce(&Hooks) -> &Option<F>) -> Option<F>
-    where
-        F: Clone,
-    {
-        if self.failed.get() {
-            return None;
-        }
-        chosen(&self.instance.borrow().hooks).clone()
+    /// Is there a hook, and did none fail?
+    fn has_hook<P>(&self, chosen: Choice<P>) -> bool {
+        !self.failed.get() && chosen(&self.instance.borrow().hooks).is_some()
     }
 
-    /// Calls a hook, and takes the window that it leaves behind if that is in bounds.
-    fn hook(
+    /// Calls a hook that is there, and takes the window that it leaves behind if that is in bounds.
+    ///
+    /// `put`: writes what else the hook reads; `inputs`: its arguments.
+    fn hook<P: WasmParams>(
         &mut self,
         name: &str,
+        chosen: Choice<P>,
         conn: &Conn,
         window: &mut Window,
-        call: impl FnOnce(&mut Instance) -> wasmtime::Result<u32>,
+        put: impl FnOnce(&mut [u8; VIEW_BYTES]),
+        inputs: impl FnOnce(Area) -> P,
     ) {
         self.at_ns.set(conn.now_ns);
         let instance = self.instance.get_mut();
-        conn.put(&mut instance.view()[CONN as usize..]);
-        instance.put_window(window);
-        let status = self.told.hook(conn.now_ns, || call(instance));
+        let inputs = inputs(instance.area);
+        let bytes = instance.view();
+        conn.put(&mut bytes[CONN as usize..]);
+        RawWindow::from(&*window).put(&mut bytes[WINDOW as usize..]);
+        put(bytes);
+        let status = self.told.hook(conn.now_ns, || instance.call_hook(chosen, inputs));
         let done = instance.succeeded(status).and_then(|()| {
             let left = view::window(&instance.view()[WINDOW as usize..]);
             dumbbell_plugins::window(&left)?;
@@ -80,36 +84,34 @@ impl Control {
         }
     }
 
-    /// Calls a hook with a number.
+    /// Calls a hook with a number, if there is one.
     fn with_number(
         &mut self,
         name: &str,
-        hook: Option<Hook>,
+        chosen: Choice<Hook>,
         conn: &Conn,
         window: &mut Window,
         number: u32,
     ) {
-        let Some(hook) = hook else { return };
-        self.hook(name, conn, window, |instance| {
-            let area = instance.area;
-            instance.call(&hook, (area.state, area.at(CONN), area.at(WINDOW), number))
-        });
+        if self.has_hook(chosen) {
+            let inputs = |area: Area| (area.state, area.at(CONN), area.at(WINDOW), number);
+            self.hook(name, chosen, conn, window, |_| (), inputs);
+        }
     }
 
-    /// Calls a hook with a sample.
+    /// Calls a hook with a sample, if there is one.
     fn with_sample(
         &mut self,
         name: &str,
-        hook: Option<Hook>,
+        chosen: Choice<Hook>,
         conn: &Conn,
         window: &mut Window,
         sample: &impl View,
     ) {
-        if hook.is_some() {
-            let instance = self.instance.get_mut();
-            sample.put(&mut instance.view()[SAMPLE as usize..]);
-            let at = instance.area.at(SAMPLE);
-            self.with_number(name, hook, conn, window, at);
+        if self.has_hook(chosen) {
+            let put = |bytes: &mut [u8; VIEW_BYTES]| sample.put(&mut bytes[SAMPLE as usize..]);
+            let inputs = |area: Area| (area.state, area.at(CONN), area.at(WINDOW), area.at(SAMPLE));
+            self.hook(name, chosen, conn, window, put, inputs);
         }
     }
 
@@ -117,13 +119,15 @@ impl Control {
     fn gives_packets(
         &mut self,
         name: &str,
-        hook: Option<Hook>,
+        chosen: Choice<Hook>,
         conn: &Conn,
         window: &mut Window,
     ) -> Option<u32> {
+        if !self.has_hook(chosen) {
+            return None;
+        }
         let at = self.instance.get_mut().area.at(NUMBER);
-        hook.as_ref()?;
-        self.with_number(name, hook, conn, window, at);
+        self.with_number(name, chosen, conn, window, at);
         if self.failed.get() {
             return None;
         }
@@ -141,18 +145,20 @@ impl Control {
     fn number<P: WasmParams>(
         &self,
         name: &str,
-        hook: Option<TypedFunc<P, u32>>,
+        chosen: Choice<P>,
         window: Option<&Window>,
         inputs: impl FnOnce(u32, u32) -> P,
     ) -> Option<u32> {
-        let hook = hook?;
+        if !self.has_hook(chosen) {
+            return None;
+        }
         let mut instance = self.instance.borrow_mut();
         if let Some(window) = window {
-            instance.put_window(window);
+            RawWindow::from(window).put(&mut instance.view()[WINDOW as usize..]);
         }
         let area = instance.area;
         let inputs = inputs(area.state, area.at(WINDOW));
-        let found = self.told.hook(self.at_ns.get(), || instance.call(&hook, inputs));
+        let found = self.told.hook(self.at_ns.get(), || instance.call_hook(chosen, inputs));
         match found {
             Ok(found) => Some(found).filter(|found| *found != u32::MAX),
             Err(error) => {
@@ -166,53 +172,49 @@ impl Control {
 /// Calls a hook of the table by its name: with a number, or with a sample.
 macro_rules! hook {
     ($self:ident.$name:ident($conn:ident, $window:ident, number $value:expr)) => {{
-        let hook = $self.find(|hooks| &hooks.$name);
-        $self.with_number(stringify!($name), hook, $conn, $window, $value);
+        $self.with_number(stringify!($name), |hooks| &hooks.$name, $conn, $window, $value);
     }};
     ($self:ident.$name:ident($conn:ident, $window:ident, sample $value:expr)) => {{
-        let hook = $self.find(|hooks| &hooks.$name);
-        $self.with_sample(stringify!($name), hook, $conn, $window, $value);
+        $self.with_sample(stringify!($name), |hooks| &hooks.$name, $conn, $window, $value);
     }};
 }
 
 /// A number of the table.
 macro_rules! number {
     ($self:ident.$name:ident($window:expr, |$state:ident, $at:ident| $inputs:expr)) => {
-        $self.number(stringify!($name), $self.find(|hooks| &hooks.$name), $window, |$state, $at| {
-            $inputs
-        })
+        $self.number(stringify!($name), |hooks| &hooks.$name, $window, |$state, $at| $inputs)
     };
 }
 
 impl CongestionControl for Control {
     fn init(&mut self, conn: &Conn, window: &mut Window) {
-        let Some(hook) = self.find(|hooks| &hooks.init) else { return };
-        self.hook("init", conn, window, |instance| {
-            let area = instance.area;
-            instance.call(&hook, (area.state, area.at(CONN), area.at(WINDOW)))
-        });
+        let chosen: Choice<(u32, u32, u32)> = |hooks| &hooks.init;
+        if self.has_hook(chosen) {
+            let inputs = |area: Area| (area.state, area.at(CONN), area.at(WINDOW));
+            self.hook("init", chosen, conn, window, |_| (), inputs);
+        }
     }
 
     fn syn_acked(&mut self, rtt_us: u32) {
-        let Some(hook) = self.find(|hooks| &hooks.syn_acked) else { return };
-        let instance = self.instance.get_mut();
-        let state = instance.area.state;
-        let status = self.told.hook(0, || instance.call(&hook, (state, rtt_us)));
-        if let Err(what) = instance.succeeded(status) {
-            self.fail("syn_acked", &what);
+        let chosen: Choice<(u32, u32)> = |hooks| &hooks.syn_acked;
+        if self.has_hook(chosen) {
+            let instance = self.instance.get_mut();
+            let state = instance.area.state;
+            let status = self.told.hook(0, || instance.call_hook(chosen, (state, rtt_us)));
+            if let Err(what) = instance.succeeded(status) {
+                self.fail("syn_acked", &what);
+            }
         }
     }
 
     fn ssthresh(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         let otherwise = (window.cwnd / 2).max(2);
-        let hook = self.find(|hooks| &hooks.ssthresh);
-        self.gives_packets("ssthresh", hook, conn, window).unwrap_or(otherwise)
+        self.gives_packets("ssthresh", |hooks| &hooks.ssthresh, conn, window).unwrap_or(otherwise)
     }
 
     fn undo_cwnd(&mut self, conn: &Conn, window: &mut Window) -> u32 {
         let otherwise = window.cwnd.max(conn.prior_cwnd);
-        let hook = self.find(|hooks| &hooks.undo_cwnd);
-        self.gives_packets("undo_cwnd", hook, conn, window).unwrap_or(otherwise)
+        self.gives_packets("undo_cwnd", |hooks| &hooks.undo_cwnd, conn, window).unwrap_or(otherwise)
     }
 
     fn cong_avoid(&mut self, conn: &Conn, window: &mut Window, acked: u32) {

@@ -1,11 +1,9 @@
 //! An instance of a module: the memory of one connection.
 
-use crate::area::{self, Area, MESSAGE, MESSAGE_BYTES, PARAMETERS, VIEW_BYTES, WINDOW};
+use crate::area::{self, Area, MESSAGE, MESSAGE_BYTES, PARAMETERS, VIEW_BYTES};
 use crate::engine::{words, Limits, MOST_INSTRUCTIONS, MOST_MEMORY_BYTES};
 use crate::hooks::{Hooks, RawTable, TABLE_BYTES};
-use crate::view::{self, View};
-use dumbbell_cc::Window;
-use dumbbell_plugin::table::RawWindow;
+use crate::view;
 use dumbbell_plugins::Described;
 use wasmtime::{InstancePre, Memory, Store, TypedFunc, WasmParams, WasmResults};
 
@@ -110,25 +108,27 @@ impl Instance {
             .map_err(|error| error.to_string())?;
         let flags = described.flags;
         let mut made = Self { store, memory, hooks, area, flags };
-        let create = made.hooks.create.clone().ok_or("its table has no create")?;
-        let status = made.call(&create, (area.state, area.at(PARAMETERS)));
+        let status = made.call_hook(|hooks| &hooks.create, (area.state, area.at(PARAMETERS)));
         made.succeeded(status).map_err(|what| format!("create: {what}"))?;
-        made.flags |= match made.hooks.properties.clone() {
+        made.flags |= match made.hooks.properties {
             None => made.hooks.flags(),
-            Some(properties) => made
-                .call(&properties, area.state)
+            Some(_) => made
+                .call_hook(|hooks| &hooks.properties, area.state)
                 .map_err(|error| format!("properties: {}", words(&error)))?,
         };
         Ok(made)
     }
 
-    /// Calls a function, which may execute [`MOST_INSTRUCTIONS`].
+    /// Calls a function of the table, which may execute [`MOST_INSTRUCTIONS`]. It is there.
     #[inline]
-    pub(crate) fn call<P: WasmParams, R: WasmResults>(
+    pub(crate) fn call_hook<P: WasmParams, R: WasmResults>(
         &mut self,
-        function: &TypedFunc<P, R>,
+        chosen: fn(&Hooks) -> &Option<TypedFunc<P, R>>,
         inputs: P,
     ) -> wasmtime::Result<R> {
+        let function = chosen(&self.hooks).as_ref();
+        let function =
+            function.ok_or_else(|| wasmtime::Error::msg("its table has no such hook"))?;
         self.store.set_fuel(MOST_INSTRUCTIONS)?;
         function.call(&mut self.store, inputs)
     }
@@ -149,9 +149,9 @@ impl Instance {
     /// Text of the module on its last failure.
     fn said(&mut self) -> Option<String> {
         let (state, at) = (self.area.state, self.area.at(MESSAGE));
-        let error = self.hooks.error.clone()?;
+        self.hooks.error.as_ref()?;
         self.memory.write(&mut self.store, at as usize, &[0]).ok()?;
-        self.call(&error, (state, at, MESSAGE_BYTES - 1)).ok()?;
+        self.call_hook(|hooks| &hooks.error, (state, at, MESSAGE_BYTES - 1)).ok()?;
         let said = text(self.memory.data(&self.store), at)?;
         let said = &said[..said.len().min(MESSAGE_BYTES as usize)];
         let said = String::from_utf8_lossy(said).into_owned();
@@ -164,12 +164,6 @@ impl Instance {
         let base = self.area.base as usize;
         let data = self.memory.data_mut(&mut self.store);
         data[base..].first_chunk_mut().expect("memory does not become smaller")
-    }
-
-    /// Writes the window.
-    #[inline]
-    pub(crate) fn put_window(&mut self, window: &Window) {
-        RawWindow::from(window).put(&mut self.view()[WINDOW as usize..]);
     }
 
     /// Text at an address.
