@@ -19,7 +19,7 @@ from dumbbell.gym.export import kernel_source
 from dumbbell.starter.project import write_project
 from tests.helpers import ROOT
 from tests.plugins.built import same_tables
-from tests.plugins.test_module import own_sources
+from tests.plugins.test_module import own_source
 
 pytestmark = pytest.mark.kernel
 
@@ -41,10 +41,8 @@ COLUMNS = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "sack_ranges_
 def sources(folder: Path) -> list[Path]:
     """The template's module, Linux's own CUBIC under another name, and a learnt policy."""
     write_project("mine", "kernel", folder / "project")
-    own = own_sources()
-    assert own is not None, "no tree is kept: dumbbell kernel build --keep"
     cubic = folder / "project" / "tcp_kcubic.c"
-    cubic.write_bytes((own / "tcp_cubic.c").read_bytes())
+    cubic.write_bytes(own_source("cubic"))
     learnt = folder / "project" / "tcp_learnt.c"
     policy = load_policy(ROOT / "examples" / "plugins" / "learnt.onnx")
     learnt.write_text(kernel_source(policy), encoding="utf-8")
@@ -151,7 +149,7 @@ def test_the_errors_of_a_module_are_those_of_the_compiler(
     bad.write_text(text, encoding="utf-8")
     with pytest.raises(EngineError, match=r"tcp_bad\.c:\d+:\d+: error: expected"):
         build(name="tested-bad", modules=[bad])
-    assert own_sources() is not None, "the tree is kept"
+    assert own_source("cubic"), "the tree is kept"
 
 
 @pytest.mark.root

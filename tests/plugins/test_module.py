@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +54,19 @@ def template(tmp_path: Path) -> Path:
     return tmp_path / "project" / "tcp_mine.c"
 
 
-def own_sources() -> Path | None:
-    """Linux's own modules, in a tree that `dumbbell kernel build --keep` left."""
-    found = sorted(kernels_folder().glob("trees/*/net/ipv4"))
-    return found[0] if found else None
+def own_source(name: str, kind: str = "c", patience_s: float = 60) -> bytes:
+    """A module, or its header, of Linux's own, from the tree that `dumbbell kernel build --keep` left.
+
+    While a kernel is built, the tree is elsewhere.
+    """
+    until = time.monotonic() + patience_s
+    while time.monotonic() < until:
+        for pattern in ("trees/*", ".build/linux"):
+            for file in kernels_folder().glob(f"{pattern}/net/ipv4/tcp_{name}.{kind}"):
+                with contextlib.suppress(FileNotFoundError):
+                    return file.read_bytes()
+        time.sleep(0.2)
+    raise AssertionError("no tree is kept: dumbbell kernel build --keep")
 
 
 @pytest.mark.kernel
@@ -64,9 +75,11 @@ def own_sources() -> Path | None:
 def test_a_module_of_linux_sends_the_packets_of_the_built_in(
     name: str, buffer: str, tmp_path: Path
 ) -> None:
-    folder = own_sources()
-    assert folder is not None, "no tree is kept: dumbbell kernel build --keep"
-    results = run(tmp_path, folder / f"tcp_{name}.c", ["mine", name], buffer=buffer)
+    file = tmp_path / f"tcp_{name}.c"
+    file.write_bytes(own_source(name))
+    if name == "vegas":
+        (tmp_path / "tcp_vegas.h").write_bytes(own_source("vegas", kind="h"))
+    results = run(tmp_path, file, ["mine", name], buffer=buffer)
     assert results.flows["retransmitted_packets"].sum() > 0 or buffer == "2 BDP"
     same_tables(results, "mine", name)
 
