@@ -55,7 +55,7 @@ def template(tmp_path: Path) -> Path:
 
 
 def own_source(name: str, kind: str = "c", patience_s: float = 60) -> bytes:
-    """A module, or its header, of Linux's own, from the tree that `dumbbell kernel build --keep` left.
+    """A module of Linux's own, or its header, from the tree that `kernel build --keep` left.
 
     While a kernel is built, the tree is elsewhere.
     """
