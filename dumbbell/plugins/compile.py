@@ -17,9 +17,12 @@ from dumbbell.plugins.unusable import UnusableError
 #: As Linux is compiled: integers wrap, `char` has no sign. A name that is not there is an error.
 _OPTIONS = (
     *("-std=gnu11", "-O2", "-fwrapv", "-fno-strict-aliasing", "-funsigned-char"),
-    *("-fno-delete-null-pointer-checks", "-Werror=implicit-function-declaration", "-shared"),
-    *("-fPIC", "-Wl,-z,defs", "-include", "dumbbell_kernel.h"),
+    *("-fno-delete-null-pointer-checks", "-shared", "-fPIC", "-Wl,-z,defs"),
+    *("-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"),
+    *("-Werror=int-conversion", "-include", "dumbbell_kernel.h"),
 )
+#: The form of `cong_control` changed in Linux 6.10. A source of before is compiled for that.
+_BEFORE = "-DLINUX_VERSION_CODE=KERNEL_VERSION(6,9,0)"
 _HEADERS = ("dumbbell_cc.h", "dumbbell_kernel.h")
 _OF_LINUX = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*<([a-z0-9_][A-Za-z0-9_./-]*)>", re.MULTILINE)
 _RANDOM = re.compile(rb"\b(?:get_random|prandom)_")
@@ -79,18 +82,23 @@ def _compiled(text: bytes, include: Path, work: Path) -> Path:
     source, library = work / "module.c", work / "module.so"
     source.write_bytes(text)
     draws = ["-DDUMBBELL_MODULE_DRAWS"] if _RANDOM.search(text) else []
-    command: list[str | Path]
-    command = [*_LIMIT, "cc", *_OPTIONS, *draws, f"-I{work}", f"-I{include}", "-o", library, source]
+    where = [f"-I{work}", f"-I{include}", "-o", str(library), str(source)]
+    said = _compile([*draws, *where])
+    if said is not None and ("cong_control" not in said or _compile([_BEFORE, *draws, *where])):
+        raise UnusableError(_reason(said.replace(f"{work}/", "")))
+    return library
+
+
+def _compile(options: list[str]) -> str | None:
+    """Runs the compiler; returns what it says if it fails."""
+    command = [*_LIMIT, "cc", *_OPTIONS, *options]
     try:
         done = subprocess.run(
-            command, cwd=work, capture_output=True, text=True, errors="replace", timeout=_MOST_S,
-            check=False,
-        )  # fmt: skip
+            command, capture_output=True, text=True, errors="replace", timeout=_MOST_S, check=False
+        )
     except subprocess.TimeoutExpired:
         raise UnusableError(f"it does not compile within {_MOST_S} s") from None
-    if done.returncode != 0:
-        raise UnusableError(_reason(done.stderr.replace(f"{work}/", "")))
-    return library
+    return done.stderr if done.returncode != 0 else None
 
 
 def _reason(said: str) -> str:

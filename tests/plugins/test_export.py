@@ -30,7 +30,7 @@ void harness(const struct row *rows, u32 *windows, u32 count)
 	tp.snd_cwnd = 10;
 	tp.snd_cwnd_clamp = ~0U;
 	tp.srtt_us = rows->rtt_us << 3;
-	tp.min_rtt_us_ = rows->min_rtt_us;
+	tp.rtt_min.s[0].v = rows->min_rtt_us;
 	tp.tcp_mstamp = rows->now_us;
 	learnt_ops.init(sk);
 	for (i = 1; i < count; i++) {
@@ -40,7 +40,7 @@ void harness(const struct row *rows, u32 *windows, u32 count)
 		tp.delivered = rows[i].delivered;
 		tp.lost = rows[i].lost;
 		tp.srtt_us = rows[i].rtt_us << 3;
-		tp.min_rtt_us_ = rows[i].min_rtt_us;
+		tp.rtt_min.s[0].v = rows[i].min_rtt_us;
 		tp.in_flight_ = rows[i].in_flight;
 		learnt_ops.cong_control(sk, CALL &rs);
 		windows[i] = tp.snd_cwnd;

@@ -120,6 +120,29 @@ def test_a_module_has_one_value_for_all_flows(template: Path, tmp_path: Path) ->
         dumbbell.run(tmp_path / "e.yaml")
 
 
+RATE = """\
+static void mine_control(struct sock *sk, FORM const struct rate_sample *rs)
+{
+	if (rs->acked_sacked && tcp_min_rtt(tcp_sk(sk)) < ~0U)
+		tcp_snd_cwnd_set(tcp_sk(sk), 20 + (rs->losses > 0));
+}
+
+static struct tcp_congestion_ops mine"""
+
+
+def test_a_form_of_older_kernels_is_known(template: Path, tmp_path: Path) -> None:
+    """`cong_control` got two arguments more in Linux 6.10."""
+    source = template.read_text(encoding="utf-8").replace(
+        ".cong_avoid\t= mine_cong_avoid", ".cong_control\t= mine_control"
+    )
+    found = []
+    for form in ("", "u32 ack, int flag,"):
+        rate = RATE.replace("FORM", form)
+        template.write_text(source.replace("static struct tcp_congestion_ops mine", rate), "utf-8")
+        found.append(run(tmp_path, template, ["mine"]).flows["delivered_bytes"].to_list())
+    assert found[0] == found[1] and 8e6 < found[0][0] < 12e6
+
+
 def test_headers_beside_it_are_part_of_it(template: Path, tmp_path: Path) -> None:
     header = template.with_name("half.h")
     header.write_text("#define HALF 512\n", encoding="utf-8")
@@ -157,6 +180,7 @@ BAD = {
         "its module_init registers no congestion control",
     ),
     "state": ("u32 losses;", "u64 losses[100];", "error: static assertion failed"),
+    "type": ("ca->losses++;", "ca = sk->sk_state;", "error: .* makes pointer from integer"),
     "header": ('"GPL"', '"GPL")\n#include "nothing.h"\nMODULE_LICENSE("GPL"', "fatal error: noth"),
     "endless": ('"GPL"', '"GPL")\n#include "tcp_mine.c"\nMODULE_LICENSE("GPL"', "8 deep"),
     "large": ("mine\n */", "", "more than 1048576 bytes"),

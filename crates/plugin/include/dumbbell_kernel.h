@@ -422,8 +422,9 @@ struct tcp_sock {
 	u8 ecn_flags;
 	bool is_cwnd_limited;
 	struct tcp_options_received rx_opt;
+	struct minmax rtt_min;
 	/* behind functions of Linux */
-	u32 in_flight_, min_rtt_us_;
+	u32 in_flight_;
 	bool cwnd_limited_, enters_cwr_;
 };
 struct rate_sample {
@@ -493,7 +494,7 @@ static inline void *inet_csk_ca(const struct sock *sk) { return inet_csk(sk)->ic
 static inline u32 tcp_snd_cwnd(const struct tcp_sock *tp) { return tp->snd_cwnd; }
 static inline void tcp_snd_cwnd_set(struct tcp_sock *tp, u32 cwnd) { tp->snd_cwnd = cwnd; }
 static inline u32 tcp_packets_in_flight(const struct tcp_sock *tp) { return tp->in_flight_; }
-static inline u32 tcp_min_rtt(const struct tcp_sock *tp) { return tp->min_rtt_us_; }
+static inline u32 tcp_min_rtt(const struct tcp_sock *tp) { return minmax_get(&tp->rtt_min); }
 static inline bool tcp_in_slow_start(const struct tcp_sock *tp) { return tp->snd_cwnd < tp->snd_ssthresh; }
 static inline bool tcp_is_cwnd_limited(const struct sock *sk) { return tcp_sk(sk)->cwnd_limited_; }
 static inline u32 tcp_stamp_us_delta(u64 later, u64 earlier) { return (u32)max_t(s64, later - earlier, 0); }
@@ -687,7 +688,7 @@ static inline struct sock *dumbbell_enter(void *state, const struct dumbbell_con
 	tp->rx_opt.rcv_tsval = conn->tsval_ms;
 	tp->rx_opt.rcv_tsecr = conn->tsecr_ms;
 	tp->in_flight_ = conn->in_flight;
-	tp->min_rtt_us_ = conn->min_rtt_us;
+	tp->rtt_min.s[0].v = conn->min_rtt_us;
 	tp->cwnd_limited_ = conn->cwnd_limited;
 	tp->enters_cwr_ = false;
 	tp->snd_cwnd = w->cwnd;
@@ -786,7 +787,7 @@ static int32_t dumbbell_create(void *state, const struct dumbbell_parameters *al
 	tp->snd_cwnd = TCP_INIT_CWND;
 	tp->snd_cwnd_clamp = ~0u;
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
-	tp->min_rtt_us_ = ~0u;
+	tp->rtt_min.s[0].v = ~0u;
 	return 0;
 }
 static void dumbbell_release(void *state)
