@@ -24,6 +24,7 @@ mod qdisc;
 mod record;
 mod session;
 mod setup;
+mod soft_timers;
 mod world;
 
 pub use budget::{budget, Budget};

@@ -27,7 +27,10 @@ impl World<'_> {
         while let Some(flow) = self.closing.pop() {
             let state = &self.flows[flow as usize];
             let mut timers = (0..FLOW_TIMERS).map(|kind| self.flow_timer(flow, kind));
-            let waits = state.under_way > 0 || timers.any(|timer| self.events.at(timer).is_some());
+            let soft = |&host: &u32| self.soft_timers.waits(host, self.flow_timer(flow, 0));
+            let waits = state.under_way > 0
+                || timers.any(|timer| self.events.at(timer).is_some())
+                || self.targets[flow as usize].iter().any(soft);
             if state.ending && !waits {
                 self.close(flow);
             }

@@ -16,6 +16,7 @@ use crate::record::capture::Capture;
 use crate::record::finished::Finished;
 use crate::record::hops::Hops;
 use crate::record::Recorder;
+use crate::soft_timers::SoftTimers;
 use crate::world::{World, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_cc::plugin::Plugins;
@@ -74,7 +75,8 @@ pub(crate) fn world<'a>(
             flow.arrived = Some(Box::default());
         }
     }
-    let own_base = pipes.len() * PIPE_SOURCES + 2;
+    let soft_base = pipes.len() * PIPE_SOURCES + 2;
+    let own_base = soft_base + scenario.nodes.len();
     let arrivals_base = own_base + endpoints.len();
     let flow_base = arrivals_base + arriving.processes();
     let recorder = Recorder::new(scenario.sampling);
@@ -126,6 +128,7 @@ pub(crate) fn world<'a>(
         packets: 0,
         processed: 0,
         timers_set: 0,
+        soft_timers: SoftTimers::new(soft_base),
         scenario: held,
     })
 }

@@ -20,6 +20,7 @@ use crate::record::hops::Hops;
 use crate::record::Recorder;
 use crate::session::Pause;
 use crate::setup::Nodes;
+use crate::soft_timers::SoftTimers;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;
 use dumbbell_cc::plugin::Plugins;
@@ -98,6 +99,7 @@ pub(crate) struct World<'a> {
     pub(crate) processed: u64,
     /// Number of wheel timers set so far.
     pub(crate) timers_set: u64,
+    pub(crate) soft_timers: SoftTimers,
 }
 
 impl World<'_> {
@@ -183,6 +185,9 @@ impl World<'_> {
             self.sample();
         } else if source == self.neighbour_source() {
             self.neighbour_timeout();
+        } else if number < self.own_base {
+            self.events.clear(source);
+            self.run_soft_timers(number - self.soft_timers.base);
         } else if number < self.arrivals_base {
             // Not cleared: `settle` sets it again.
             let endpoint = number - self.own_base;
@@ -215,6 +220,8 @@ impl World<'_> {
             out: Outbox { arena: &mut self.arena, created: &mut self.created },
             events: &mut self.events,
             timers_set: &mut self.timers_set,
+            soft_timers: &mut self.soft_timers,
+            targets: &self.targets,
             flow_base,
             own,
             begun: &mut self.begun,

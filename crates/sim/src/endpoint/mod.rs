@@ -10,6 +10,7 @@ use crate::arena::{Arena, Handle};
 use crate::arrive::{Arriving, FlowSpec};
 use crate::events::{EventQueue, Source, Turn};
 use crate::flow::FlowState;
+use crate::soft_timers::{SoftRange, SoftTimers};
 use build::TrafficEndpoint;
 pub(crate) use build::{build, Place, Setup};
 use dumbbell_model::for_traffic;
@@ -96,6 +97,8 @@ impl Outbox<'_> {
 pub(crate) enum Timer {
     /// Timer of a flow.
     Flow { lane: u32, kind: usize },
+    /// Soft timer of the flow's receiver that has a timer of this kind (`soft_timers`).
+    Soft { lane: u32, kind: usize },
     /// Timer of the whole endpoint.
     Own,
 }
@@ -112,12 +115,15 @@ pub(crate) struct Deadline {
     pub(crate) exact: bool,
     /// True if it follows all other events of its instant.
     pub(crate) last: bool,
+    /// Change of the soft timer, with the side of its host: 0 for the flow's destination, 1 for its
+    /// source.
+    pub(crate) soft: Option<(SoftRange, usize)>,
 }
 
 impl Deadline {
     pub(crate) fn at(at: Option<Time>) -> Self {
         let wheel = (Time::NEVER, Turn::new(0, 0));
-        Self { at: at.unwrap_or(Time::NEVER), wheel, exact: false, last: false }
+        Self { at: at.unwrap_or(Time::NEVER), wheel, exact: false, last: false, soft: None }
     }
 }
 
@@ -142,6 +148,9 @@ pub(crate) struct Io<'a> {
     pub(crate) events: &'a mut EventQueue,
     /// Number of insertions into the timer wheel.
     pub(crate) timers_set: &'a mut u64,
+    pub(crate) soft_timers: &'a mut SoftTimers,
+    /// Destination nodes of each flow's packets, outward and back.
+    pub(crate) targets: &'a [[u32; 2]],
     /// Event source of the first flow's first timer.
     pub(crate) flow_base: usize,
     /// Event source of the endpoint's own timer.
@@ -154,7 +163,11 @@ pub(crate) struct Io<'a> {
 impl Io<'_> {
     #[inline(always)]
     fn set(&mut self, source: Source, deadline: Deadline) {
-        let Deadline { at, wheel, exact, last } = deadline;
+        let Deadline { at, wheel, exact, last, soft } = deadline;
+        if let Some((range, side)) = soft {
+            let flow = (source as usize - self.flow_base) / FLOW_TIMERS;
+            self.soft_timers.set(self.events, self.targets[flow][side], source, range);
+        }
         let before = match self.events.at(source) {
             Some(before) if !exact => before,
             _ => Time::NEVER,

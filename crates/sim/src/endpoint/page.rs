@@ -152,7 +152,7 @@ impl Endpoint for Page {
     }
 
     fn on_timer(&mut self, now: Time, timer: Timer) {
-        let Timer::Flow { lane, kind } = timer else {
+        let (Timer::Flow { lane, kind } | Timer::Soft { lane, kind }) = timer else {
             self.commands.extend(self.visit.wake(now));
             self.visited = true;
             return;
@@ -163,7 +163,9 @@ impl Endpoint for Page {
             SERVER_SENDER | SERVER_RECEIVER => connection.server(),
             _ => connection.client(),
         };
-        if matches!(kind, SERVER_SENDER | CLIENT_SENDER) {
+        if matches!(timer, Timer::Soft { .. }) {
+            end.receive(|receiver| receiver.compressed_ack_kick(now));
+        } else if matches!(kind, SERVER_SENDER | CLIENT_SENDER) {
             end.send(now, |sender| {
                 sender.on_timeout(now);
                 sender.wake_source();
@@ -193,9 +195,9 @@ impl Endpoint for Page {
         let connection = &mut self.connections[lane as usize];
         match kind {
             SERVER_SENDER => sender_deadline(&mut connection.answers.sender, set),
-            CLIENT_RECEIVER => receiver_deadline(&mut connection.answers.receiver, set),
+            CLIENT_RECEIVER => receiver_deadline(&mut connection.answers.receiver, 0, set),
             CLIENT_SENDER => sender_deadline(&mut connection.sender, set),
-            _ => receiver_deadline(&mut connection.receiver, set),
+            _ => receiver_deadline(&mut connection.receiver, 1, set),
         }
     }
 

@@ -164,11 +164,12 @@ impl Endpoint for Multipath {
         match timer {
             Timer::Own => self.on_own_timer(now),
             Timer::Flow { lane, kind: SENDER } => self.on_sender_timer(now, lane as usize),
-            Timer::Flow { lane, kind: RECEIVER } => {
+            Timer::Flow { lane, kind: RECEIVER } | Timer::Soft { lane, .. } => {
                 let me = lane as usize;
                 let mut subflows = Subflows { ends: subflows };
-                connection.receiver.with(now, me, &mut subflows, |receiver| {
-                    receiver.on_timeout(now);
+                connection.receiver.with(now, me, &mut subflows, |receiver| match timer {
+                    Timer::Soft { .. } => receiver.compressed_ack_kick(now),
+                    _ => receiver.on_timeout(now),
                 });
                 connection.receiver.touched[me] = true;
             }
@@ -220,11 +221,12 @@ impl Endpoint for Multipath {
                 sender_deadline(&mut self.subflows[lane as usize].sender, set)
             }
             Timer::Flow { lane, kind: RECEIVER } => {
-                receiver_deadline(&mut self.subflows[lane as usize].receiver, set)
+                receiver_deadline(&mut self.subflows[lane as usize].receiver, 0, set)
             }
             Timer::Flow { lane, kind: CONNECTION_STOP } => {
                 Deadline::at(self.stop.filter(|_| lane == 0))
             }
+            Timer::Soft { .. } => Deadline::at(None),
             Timer::Flow { lane, .. } => Deadline::at(self.lives[lane as usize].next()),
         }
     }

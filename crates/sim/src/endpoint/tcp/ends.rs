@@ -50,14 +50,20 @@ pub(in crate::endpoint) fn sender_deadline(sender: &mut Sender, set: &mut u64) -
     let at = sender.next_deadline();
     // Small queues wake TCP after all packets of this instant.
     let last = at == sender.now && at == sender.host_queue.wakes();
-    Deadline { at, wheel: sender.wheel_turn(set), exact: false, last }
+    Deadline { at, wheel: sender.wheel_turn(set), exact: false, last, soft: None }
 }
 
 #[inline(always)]
-pub(in crate::endpoint) fn receiver_deadline(receiver: &mut Receiver, set: &mut u64) -> Deadline {
+/// Deadline of a receiver at the flow's destination (`side` 0) or source (1).
+pub(in crate::endpoint) fn receiver_deadline(
+    receiver: &mut Receiver,
+    side: usize,
+    set: &mut u64,
+) -> Deadline {
     let at = receiver.next_deadline();
     let last = receiver.runs_application(at);
-    Deadline { at, wheel: receiver.wheel_turn(set), exact: false, last }
+    let soft = receiver.changed_soft_timer().map(|range| (range, side));
+    Deadline { at, wheel: receiver.wheel_turn(set), exact: false, last, soft }
 }
 
 /// Sums over samples of a sender's window.
@@ -284,6 +290,10 @@ impl Endpoint for TcpEndpoint {
                 receiver.on_timeout(now);
                 self.touched = 1 << RECEIVER;
             }
+            Timer::Soft { .. } => {
+                receiver.compressed_ack_kick(now);
+                self.touched = 1 << RECEIVER;
+            }
             Timer::Flow { .. } | Timer::Own => {
                 self.begins = self.life.turn();
                 if self.begins {
@@ -333,7 +343,7 @@ impl Endpoint for TcpEndpoint {
             }
         }
         if touched.timers & 1 << RECEIVER != 0 {
-            let deadline = receiver_deadline(&mut self.ends.receiver, io.timers_set);
+            let deadline = receiver_deadline(&mut self.ends.receiver, 0, io.timers_set);
             io.set(first + RECEIVER as Source, deadline);
         }
     }
@@ -341,9 +351,9 @@ impl Endpoint for TcpEndpoint {
     fn next_deadline(&mut self, timer: Timer, set: &mut u64) -> Deadline {
         match timer {
             Timer::Flow { kind: SENDER, .. } => sender_deadline(&mut self.ends.sender, set),
-            Timer::Flow { kind: RECEIVER, .. } => receiver_deadline(&mut self.ends.receiver, set),
+            Timer::Flow { kind: RECEIVER, .. } => receiver_deadline(&mut self.ends.receiver, 0, set),
             Timer::Flow { kind: BEGIN_STOP, .. } => Deadline::at(self.life.next()),
-            Timer::Flow { .. } | Timer::Own => Deadline::at(None),
+            Timer::Flow { .. } | Timer::Soft { .. } | Timer::Own => Deadline::at(None),
         }
     }
 

@@ -30,8 +30,10 @@ pub(crate) enum Push {
     Forced,
     /// One skb within the windows.
     One,
+    /// One skb within the windows; if the congestion window is full, one segment (`push_one` 2).
+    Probe,
     /// One segment of at most `most_bytes` bytes, regardless of the congestion window.
-    Probe { most_bytes: u32 },
+    Fitting { most_bytes: u32 },
 }
 
 /// Reason to defer an skb until it is larger.
@@ -66,14 +68,17 @@ impl Sender {
     /// nothing could be sent.
     pub(crate) fn write_xmit(&mut self, push: Push) -> bool {
         self.fit_option_on_demand();
-        let (probe, mss) = match push {
-            Push::Probe { most_bytes } => (true, u64::from(self.mss.min(most_bytes))),
-            Push::Pending | Push::Forced | Push::One => (false, u64::from(self.mss)),
+        let (most_bytes, probe) = match push {
+            Push::Fitting { most_bytes } => (most_bytes, true),
+            Push::Probe => (u32::MAX, true),
+            Push::Pending | Push::Forced | Push::One => (u32::MAX, false),
         };
+        let mss = u64::from(self.mss.min(most_bytes));
         let one = probe || push == Push::One;
         let mut sent = 0;
         let mut limited = false;
-        let burst_segments = if probe { 1 } else { self.burst_segments() };
+        let fitting = matches!(push, Push::Fitting { .. });
+        let burst_segments = if fitting { 1 } else { self.burst_segments() };
         while self.has_unsent() {
             if self.pacing_blocked() {
                 break;

@@ -12,6 +12,7 @@ use super::sender::Sender;
 use super::subflow::ReceivingSubflow;
 use super::wheel::{earliest, Jiffy, Tick, Timer};
 use crate::events::Turn;
+use crate::soft_timers::SoftRange;
 use dumbbell_model::catalogue::congestion_control::Algorithm;
 use dumbbell_model::scenario::Sink;
 use dumbbell_model::{TcpOptions, Time};
@@ -104,8 +105,10 @@ pub(crate) struct Receiver {
     pub(super) compressed: u32,
     pub(super) compressed_rcv_nxt: u64,
     pub(super) dup_acks: u32,
-    /// Time of the compressed ACK; [`Time::NEVER`] if there is none.
-    pub(super) compressed_timer: Time,
+    /// Timer of the compressed ACK (`compressed_ack_timer`).
+    pub(super) compressed_timer: SoftRange,
+    /// The same as the host's soft timers have it.
+    queued_timer: SoftRange,
 
     oow_limit: OowLimit,
     pub(super) ts_recent_ms: u32,
@@ -182,7 +185,8 @@ impl Receiver {
             compressed: 0,
             compressed_rcv_nxt: 0,
             dup_acks: 0,
-            compressed_timer: Time::NEVER,
+            compressed_timer: SoftRange::NOT_QUEUED,
+            queued_timer: SoftRange::NOT_QUEUED,
             oow_limit: OowLimit::default(),
             ts_recent_ms: 0,
             last_tsecr_ms: 0,
@@ -539,13 +543,6 @@ impl Receiver {
     pub(crate) fn on_timeout(&mut self, now: Time) {
         self.catch_up(now);
         self.set_now(now);
-        if self.compressed_timer <= now {
-            self.compressed_timer = Time::NEVER;
-            if self.compressed > 0 {
-                self.read_clock_for_ack();
-                self.send_ack();
-            }
-        }
         if self.syn_ack_timer.take_due(now) {
             self.syn_ack_timeout();
         }
@@ -567,11 +564,33 @@ impl Receiver {
         }
     }
 
+    /// The host has run the timer of the compressed ACK, and has removed it
+    /// (`tcp_compressed_ack_kick`).
+    pub(crate) fn compressed_ack_kick(&mut self, now: Time) {
+        self.catch_up(now);
+        self.set_now(now);
+        self.queued_timer = SoftRange::NOT_QUEUED;
+        self.compressed_timer = SoftRange::NOT_QUEUED;
+        if self.compressed > 0 {
+            self.read_clock_for_ack();
+            self.send_ack();
+        }
+    }
+
+    /// Returns the timer of the compressed ACK if the host's soft timers must change.
+    #[inline(always)]
+    pub(crate) fn changed_soft_timer(&mut self) -> Option<SoftRange> {
+        if self.compressed_timer == self.queued_timer {
+            return None;
+        }
+        self.queued_timer = self.compressed_timer;
+        Some(self.compressed_timer)
+    }
+
     /// Time of the next call of [`Self::on_timeout`].
     #[inline(always)]
     pub(crate) fn next_deadline(&self) -> Time {
         earliest([
-            self.compressed_timer,
             self.ack.wheel.fires,
             self.syn_ack_timer.fires,
             self.read_at.unwrap_or(Time::NEVER),

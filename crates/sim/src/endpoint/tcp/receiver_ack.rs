@@ -1,7 +1,8 @@
 //! ACK policy of the receiver: delayed ACKs (RFC 1122 §4.2.3.2), quick ACKs, SACK compression.
 
 use super::receiver::Receiver;
-use dumbbell_model::{DelayedAck, Span, Time};
+use crate::soft_timers::SoftRange;
+use dumbbell_model::{DelayedAck, Span};
 use dumbbell_packet::tcp::Flags;
 use dumbbell_packet::Segment;
 
@@ -76,7 +77,7 @@ impl Receiver {
             return;
         }
         self.compressed += 1;
-        if self.compressed_timer != Time::NEVER {
+        if self.compressed_timer.is_queued() {
             return;
         }
         let mut rtt_us8 = self.rcv_rtt_us8;
@@ -86,10 +87,8 @@ impl Receiver {
         let share = u64::from(self.options.tcp_comp_sack_rtt_percent);
         let delay_ns =
             (rtt_us8 * (1000 >> 3) * share / 100).min(self.options.tcp_comp_sack_delay.as_ns());
-        // The timer may be late by the slack. In virtual time nothing else wakes the processor, so
-        // it fires at the end of the range.
-        let slack = self.options.tcp_comp_sack_slack;
-        self.compressed_timer = self.now + Span::from_ns(delay_ns) + slack;
+        let soft = self.now + Span::from_ns(delay_ns);
+        self.compressed_timer = SoftRange { soft, hard: soft + self.options.tcp_comp_sack_slack };
     }
 
     pub(super) fn send_compressed(&mut self) {
@@ -263,7 +262,7 @@ impl Receiver {
         self.told_counters();
         self.dsack = None;
         self.compressed = 0;
-        self.compressed_timer = Time::NEVER;
+        self.compressed_timer = SoftRange::NOT_QUEUED;
         if self.ack.quick > 0 {
             let counted = u32::from(self.ack.scheduled || self.ack.now);
             if counted >= self.ack.quick {

@@ -226,7 +226,7 @@ impl Sender {
     /// Sends a segment of at most `most_bytes` bytes into a small window (`tcp_write_wakeup`).
     pub(crate) fn send_fitting(&mut self, most_bytes: u32) {
         let small_seq = self.small_seq;
-        self.write_xmit(Push::Probe { most_bytes });
+        self.write_xmit(Push::Fitting { most_bytes });
         self.small_seq = small_seq; // Nagle's algorithm does not count it.
     }
 }

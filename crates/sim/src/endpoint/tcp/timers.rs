@@ -157,7 +157,7 @@ impl Sender {
             let unsent = self.write_seq.saturating_sub(self.snd_nxt).min(u64::from(self.mss));
             let probed = if self.has_unsent() && self.snd_nxt + unsent <= window_end {
                 let before = self.scoreboard.packets_out;
-                self.write_xmit(Push::Probe { most_bytes: u32::MAX });
+                self.write_xmit(Push::Probe);
                 self.scoreboard.packets_out > before
             } else if self.queue.is_empty() {
                 self.xmit_timer.pending = Pending::None;
