@@ -5,7 +5,8 @@ mod lab;
 use dumbbell_model::scenario::{Algorithm, Change, Loss, Pipe, Reordering, Scenario};
 use dumbbell_model::{Span, TcpOptions};
 use lab::{
-    delay, left_open, mbps, one_flow, run, scripted, segments, serial, ten_ms, with, Run, BULK,
+    delay, dumbbell, left_open, mbps, one_flow, run, scripted, segments, serial, tcp, ten_ms, with,
+    Run, BULK,
 };
 
 const MS: i64 = 1_000_000;
@@ -89,6 +90,22 @@ fn a_tail_loss_probe_comes_after_two_round_trips() {
     let end = probe.flow("f", "last_delivery_ns");
     assert!((112 * MS..=118 * MS).contains(&end), "{end}");
     assert!(without.flow("f", "last_delivery_ns") > 250 * MS);
+}
+
+#[test]
+fn a_tail_loss_probe_sends_a_deferred_skb_whole() {
+    // Segments 2 to 10 are lost. The ACK of the first opens the window for two more. They wait for a
+    // larger skb (`tcp_tso_should_defer`): the next ACK is due, but never comes. The probe sends one
+    // skb within the window, not one segment (`tcp_write_xmit` with `push_one` 2).
+    let path = scripted(delay(Span::from_us(100)), "f", 2..=10);
+    let mut scenario = dumbbell(Span::from_ms(20), 1, path, delay(Span::from_us(100)));
+    scenario.flows.push(tcp("f", 0, Algorithm::Reno, segments(100)));
+    scenario.sampling.interval = Span::from_us(50);
+    let run = run(&scenario);
+    let flight = run.samples("f", "in_flight_packets");
+    let at = |us: i64| flight.iter().find(|(time, _)| *time == us * 1000).map(|sample| sample.1);
+    // 2·0.4 + 2 ms after the ACK, on a wheel of 1 ms.
+    assert_eq!((at(3900), at(4100)), (Some(9), Some(11)));
 }
 
 #[test]
