@@ -1,4 +1,4 @@
-"""Compressed ACKs of a host leave together: their timers are soft hrtimers (`crates/sim/src/soft_timers.rs`)."""
+"""Compressed ACKs of a host leave together: their timers are soft hrtimers of one processor."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import dumbbell
 from tests import kernel
 
 #: The first segment of each flow is lost. The receiver acknowledges three later ones at once, and
-#: compresses the ACKs of the other six: they may leave after 5 % of the RTT of 20 ms, and must leave
-#: 100 us later (`tcp_comp_sack_slack_ns`).
+#: compresses the ACKs of the other six: they may leave after 5 % of the RTT of 20 ms, and must
+#: leave 100 us later (`tcp_comp_sack_slack_ns`).
 TEXT = """\
 dumbbell: 1
 name: compressed ACKs
