@@ -80,6 +80,7 @@ def kernels_table(kernels: Iterable[Kernel]) -> Table:
     for column in ("name", "version", "built from", "hash"):
         table.add_column(column, overflow="fold", no_wrap=column == "hash")
     for kernel in kernels:
-        cells = (kernel.name or "–", kernel.version, kernel.built_from, kernel.hash)
+        own = f" with {', '.join(kernel.modules)}" if kernel.modules else ""
+        cells = (kernel.name or "–", kernel.version, f"{kernel.built_from}{own}", kernel.hash)
         table.add_row(*map(Text, cells))
     return table

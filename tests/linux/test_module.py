@@ -6,9 +6,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell import _core
+from dumbbell.cli import app
 from dumbbell.engines.linux.build import build
 from dumbbell.engines.linux.kernel import Kernel
 from dumbbell.engines.netns import NetnsEngine
@@ -106,6 +108,11 @@ def test_a_learnt_policy_runs_on_the_kernel(kernel: Kernel, files: list[Path]) -
     ours, theirs = packets(path, "sim"), packets(path, f"linux:{kernel.name}")
     assert len(ours) > 1000
     assert ours[:1000] == theirs[:1000]
+
+
+def test_the_list_of_kernels_has_its_modules(kernel: Kernel) -> None:
+    shown = " ".join(CliRunner().invoke(app, ["kernel", "list"]).stdout.split())
+    assert NAME in shown and "with kcubic, learnt, mine" in shown
 
 
 def test_another_text_is_refused_before_a_run(kernel: Kernel, files: list[Path]) -> None:
