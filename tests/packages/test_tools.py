@@ -20,7 +20,7 @@ def test_the_script_installs_what_is_meant_to_be_there() -> None:
     text = (ROOT / "scripts" / "test-tools.sh").read_text(encoding="utf-8")
     block = re.search(r"^tools=\($(.*?)^\)$", text, re.DOTALL | re.MULTILINE)
     assert block is not None
-    assert {*re.findall(r"([a-z0-9]+):", block[1]), "python3"} == set(MEANT)
+    assert {*re.findall(r"([a-z0-9-]+):", block[1]), "python3"} == set(MEANT)
 
 
 def test_each_program_of_a_test_is_meant_to_be_there_or_has_a_reason() -> None:
