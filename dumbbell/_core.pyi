@@ -490,7 +490,9 @@ class Cell:
 
     labels: list[str]
     scenario: str
+    content: bytes | None
     unsampled: str | None
+    unsampled_content: bytes | None
     sampled: int
     rtt_ns: list[tuple[str, int]]
     duration_ns: int
@@ -500,6 +502,7 @@ class Experiment:
     """An experiment file with overrides, whose cells are made when they are asked for."""
 
     count: int
+    sizes: list[int]
     factors: list[tuple[str, list[str]]]
     space: list[tuple[str, list[str]]]
     def __new__(

@@ -6,16 +6,14 @@ use crate::files::Files;
 use crate::origins::Origins;
 use crate::plugins::Scope;
 use crate::read::{Loc, Node, Refusal, Result};
-use dumbbell_model::Scenario;
+use dumbbell_model::{Scenario, ScenarioError};
 use serde_json::Value;
 
 /// A cell of an experiment file.
 #[derive(Clone, Debug)]
 pub struct Expanded {
-    /// Scenario as JSON.
+    /// Scenario as JSON, checked.
     pub json: Value,
-    /// Scenario, checked.
-    pub scenario: Scenario,
     /// Scenario without tables over time, for later repeats; `None`: all repeats keep them.
     pub unsampled: Option<Value>,
     /// Number of first repeats with tables over time; unused without `unsampled`.
@@ -33,13 +31,14 @@ impl Expanded {
     pub fn place(&self, path: &str) -> Loc {
         self.origins.place(path)
     }
-}
 
-/// Canonical JSON text of a scenario: sorted keys, no spaces.
-pub fn canonical(scenario: &Value) -> String {
-    let mut sorted = scenario.clone();
-    sorted.sort_all_objects();
-    sorted.to_string()
+    /// Scenario, read from its text as every engine reads it.
+    ///
+    /// # Errors
+    /// None: [`Self::json`] is checked.
+    pub fn scenario(&self) -> std::result::Result<Scenario, ScenarioError> {
+        Scenario::from_json(&self.json.to_string())
+    }
 }
 
 /// Expands the tree of a cell: a file without factors.
@@ -56,7 +55,7 @@ pub(crate) fn expand_tree(
     let document = Document::read(tree)?;
     let Built { json, rtts_ns, sampling, origins } =
         Builder::new(&document, files).built(most_flows)?;
-    let scenario = Scenario::from_json(&json.to_string())
+    Scenario::check_json(&json)
         .map_err(|error| -> Refusal { origins.refused(&error.path, &error.message) })?;
     let unsampled = sampling.unsampled().map(|bare| {
         let mut later = json.clone();
@@ -65,5 +64,5 @@ pub(crate) fn expand_tree(
     });
     let sampled = sampling.repeats.unwrap_or(0);
     let seed = document.seed;
-    Ok(Expanded { json, scenario, unsampled, sampled, rtts_ns, seed, origins })
+    Ok(Expanded { json, unsampled, sampled, rtts_ns, seed, origins })
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Most combinations of levels.
-pub(crate) const MOST_CELLS: u64 = 100_000;
+pub(crate) const MOST_CELLS: u64 = 1_000_000;
 const MOST_LABEL: usize = 200;
 const PARTS: [&str; 3] = ["grid", "zip", "points"];
 

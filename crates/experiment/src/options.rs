@@ -129,6 +129,12 @@ impl Written {
     /// All options: `base`, or the profile if one is written, overridden by these.
     pub(crate) fn over(&self, base: &Options) -> Options {
         let mut options = self.profile.as_deref().map_or_else(|| base.clone(), profile);
+        self.apply(&mut options);
+        options
+    }
+
+    /// Overrides options with these, without the profile.
+    fn apply(&self, options: &mut Options) {
         options.extend(self.options.clone());
         if self.without_sack {
             for name in ["tcp_dsack", "tcp_fack"] {
@@ -137,15 +143,15 @@ impl Written {
                 }
             }
         }
-        options
     }
 
     /// All options of a host: the profile, overridden by `defaults`, then by its own.
     pub(crate) fn under(&self, defaults: &Self) -> Options {
         let name = self.profile.as_deref().or(defaults.profile.as_deref());
-        let common =
-            Self { profile: Some(name.unwrap_or(DEFAULT_PROFILE).to_owned()), ..defaults.clone() };
-        Self { profile: None, ..self.clone() }.over(&common.over(&Map::new()))
+        let mut options = profile(name.unwrap_or(DEFAULT_PROFILE));
+        defaults.apply(&mut options);
+        self.apply(&mut options);
+        options
     }
 }
 

@@ -4,9 +4,10 @@
 //! `digest`, `seed`, or `error` with `at` (steps), `message` and `elsewhere` (the command line takes
 //! it).
 
-use dumbbell_experiment::{Context, Expanded, Experiment, Factors, Located, NoFiles, Tree};
+use dumbbell_experiment::{Context, Experiment, Factors, Located, NoFiles, Tree};
 use dumbbell_model::tables::{Kind, Table};
 use dumbbell_model::units::Time;
+use dumbbell_model::Scenario;
 use dumbbell_sim::Monitor;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeSet;
@@ -76,8 +77,8 @@ fn within_reach(file: &Value) -> Result<(), Value> {
 }
 
 /// Refuses what would hold a page for too long.
-fn within_bounds(cell: &Expanded) -> Result<(), Value> {
-    let cost = dumbbell_sim::budget(&cell.scenario).map_err(|error| failed(error.to_string()))?;
+fn within_bounds(scenario: &Scenario) -> Result<(), Value> {
+    let cost = dumbbell_sim::budget(scenario).map_err(|error| failed(error.to_string()))?;
     if cost.events > MOST_EVENTS || cost.memory_bytes > MOST_BYTES {
         let millions = (cost.events / 1e6).ceil();
         let most = MOST_EVENTS / 1e6;
@@ -126,11 +127,12 @@ fn run(request: &Value, out: &mut Map<String, Value>) -> Result<(), Value> {
     let number = number(factors, request.get("levels").unwrap_or(&Value::Null));
     let cell = experiment.cell_within(number, &NoFiles, Some(MOST_FLOWS));
     let cell = cell.map_err(|errors| refused(&errors))?;
-    within_bounds(&cell)?;
+    let scenario = cell.scenario().map_err(|error| failed(error.to_string()))?;
+    within_bounds(&scenario)?;
     if request.get("run") != Some(&Value::Bool(true)) {
         return Ok(());
     }
-    let output = dumbbell_sim::run(&cell.scenario, cell.seed, &Endless)
+    let output = dumbbell_sim::run(&scenario, cell.seed, &Endless)
         .map_err(|error| failed(error.to_string()))?;
     let shown = output.tables.iter().filter(|table| SHOWN.contains(&table.spec.name));
     let tables: Map<String, Value> =

@@ -146,8 +146,12 @@ pub(crate) struct Cell {
     labels: Vec<String>,
     /// Scenario as canonical JSON.
     scenario: String,
+    /// SHA-256 of the scenario without its name; `None`: to be computed from the text.
+    content: Option<[u8; 32]>,
     /// Scenario without tables over time, for later repeats.
     unsampled: Option<String>,
+    /// As `content`, of `unsampled`.
+    unsampled_content: Option<[u8; 32]>,
     /// Number of first repeats with tables over time.
     sampled: u64,
     /// Base RTT of each flow, ns.
@@ -224,6 +228,12 @@ impl Experiment {
         all.iter().map(|factor| (factor.name.clone(), labels(&factor.levels))).collect()
     }
 
+    /// Numbers of combinations whose product the cells are; the last one varies fastest.
+    #[getter]
+    fn sizes(&self) -> Vec<usize> {
+        self.reader.design.factors.groups.iter().map(|group| group.rows.len()).collect()
+    }
+
     /// Names of the search's space, with the paths that each sets.
     #[getter]
     fn space(&self) -> Vec<(String, Vec<String>)> {
@@ -240,11 +250,15 @@ impl Experiment {
     fn cell(&self, number: u64, files: Bound<'_, PyAny>) -> PyResult<Cell> {
         let made = self.reader.cell(number, &Read { files }).map_err(refused)?;
         let levels = self.reader.design.factors.cell(number);
+        let (scenario, content) = canonical(&made.json);
+        let (unsampled, unsampled_content) = made.unsampled.as_ref().map(canonical).unzip();
         Ok(Cell {
             labels: levels.iter().map(|level| level.label.clone()).collect(),
             duration_ns: made.json["duration_ns"].as_u64().unwrap_or(0),
-            scenario: canonical(&made.json),
-            unsampled: made.unsampled.as_ref().map(canonical),
+            scenario,
+            content,
+            unsampled,
+            unsampled_content: unsampled_content.flatten(),
             sampled: made.sampled,
             rtt_ns: made.rtts_ns,
         })

@@ -102,13 +102,15 @@ impl Builder<'_> {
         self.origins.entry("nodes", index, at);
         let (own, defaults) = (own.copied().unwrap_or(&plain), defaults.copied().unwrap_or(&plain));
         let jitter_ns = own.processing_jitter_ns.or(defaults.processing_jitter_ns);
-        json!({
+        let mut made = json!({
             "name": name,
             "kind": "host",
             "spray": null,
             "processing_jitter_ns": jitter_ns.unwrap_or(0),
-            "tcp": own.under(defaults),
-        })
+        });
+        // Moved: `json!` copies what it is given.
+        made["tcp"] = own.under(defaults).into();
+        made
     }
 
     fn router(
@@ -205,13 +207,10 @@ impl Builder<'_> {
             Ok((json, pending))
         };
         let ((forward, first), (backward, second)) = (pipe(0)?, pipe(1)?);
-        self.links.push(json!({
-            "name": name,
-            "a": link.ends.0,
-            "b": link.ends.1,
-            "forward": forward,
-            "backward": backward,
-        }));
+        let mut json = json!({"name": name, "a": link.ends.0, "b": link.ends.1});
+        json["forward"] = forward;
+        json["backward"] = backward;
+        self.links.push(json);
         self.pending.push([first, second]);
         Ok(())
     }

@@ -1,0 +1,132 @@
+//! Canonical JSON text of a scenario: sorted keys, no spaces.
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::fmt::{Display, Write};
+use std::ops::Range;
+
+/// Field of a scenario without effect on results.
+const NAME: &str = "name";
+
+/// Canonical JSON text of a scenario, and the SHA-256 of this text without the scenario's name, from
+/// which ids of runs are made.
+///
+/// The hash is `None` if a number has an exponent: the text that is hashed (Python's) writes it
+/// differently.
+pub fn canonical(scenario: &Value) -> (String, Option<[u8; 32]>) {
+    let mut writer = Writer::default();
+    let mut name = 0..0;
+    match scenario {
+        Value::Object(fields) => writer.fields(fields, &mut |of, at| {
+            if of == NAME {
+                name = at;
+            }
+        }),
+        other => writer.value(other),
+    }
+    let text = writer.text;
+    let mut hash = Sha256::new();
+    // A field leaves with the comma behind it, the last one with that before it.
+    let end = name.end + usize::from(text[name.end..].starts_with(','));
+    let begin = name.start - usize::from(end == name.end && text[..name.start].ends_with(','));
+    hash.update(&text[..begin]);
+    hash.update(&text[end..]);
+    let hash = (!writer.exponent).then(|| hash.finalize().into());
+    (text, hash)
+}
+
+#[derive(Default)]
+struct Writer {
+    text: String,
+    /// A number has an exponent.
+    exponent: bool,
+}
+
+impl Writer {
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Object(fields) => self.fields(fields, &mut |_, _| ()),
+            Value::Array(items) => {
+                self.text.push('[');
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        self.text.push(',');
+                    }
+                    self.value(item);
+                }
+                self.text.push(']');
+            }
+            Value::String(text) => self.string(text),
+            Value::Number(number) => {
+                let begin = self.text.len();
+                self.scalar(number);
+                self.exponent |= number.is_f64() && self.text[begin..].contains('e');
+            }
+            Value::Bool(true) => self.text.push_str("true"),
+            Value::Bool(false) => self.text.push_str("false"),
+            Value::Null => self.text.push_str("null"),
+        }
+    }
+
+    /// Writes a mapping. `written` gets name and place of each field.
+    fn fields(&mut self, fields: &Map<String, Value>, written: &mut dyn FnMut(&str, Range<usize>)) {
+        let mut sorted: Vec<_> = fields.iter().collect();
+        sorted.sort_unstable_by_key(|(name, _)| name.as_str());
+        self.text.push('{');
+        for (i, (name, value)) in sorted.into_iter().enumerate() {
+            if i > 0 {
+                self.text.push(',');
+            }
+            let begin = self.text.len();
+            self.string(name);
+            self.text.push(':');
+            self.value(value);
+            written(name, begin..self.text.len());
+        }
+        self.text.push('}');
+    }
+
+    fn string(&mut self, text: &str) {
+        if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+            return self.scalar(Value::from(text));
+        }
+        self.text.push('"');
+        self.text.push_str(text);
+        self.text.push('"');
+    }
+
+    fn scalar(&mut self, value: impl Display) {
+        // Writing to a `String` cannot fail.
+        let _ = write!(self.text, "{value}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn keys_are_sorted_at_every_depth() {
+        let value = json!({
+            "b": [{"z": 1.5, "a\n\u{7f}\u{1}\\": null}, -3, 1e-9, 1e20, u64::MAX, false],
+            "a": {"d": "é\"", "c": true, "": []},
+        });
+        let mut sorted = value.clone();
+        sorted.sort_all_objects();
+        assert_eq!(canonical(&value).0, sorted.to_string());
+        assert!(canonical(&value).0.starts_with("{\"a\":{\"\":[],\"c\":true"));
+    }
+
+    #[test]
+    fn the_name_does_not_count() {
+        let of = |text: &str| Some(<[u8; 32]>::from(Sha256::digest(text)));
+        let hash = |value: Value| canonical(&value).1;
+        assert_eq!(hash(json!({"name": "a", "loss": 0.5})), of("{\"loss\":0.5}"));
+        assert_eq!(hash(json!({"name": "a", "z": {"name": 1}})), of("{\"z\":{\"name\":1}}"));
+        assert_eq!(hash(json!({"z": 1, "name": "a", "b": 2})), of("{\"b\":2,\"z\":1}"));
+        assert_eq!(hash(json!({"name": "a"})), of("{}"));
+        assert_eq!(hash(json!({"b": ","})), of("{\"b\":\",\"}"));
+        assert_eq!(hash(json!({"loss": 1e-9})), None);
+    }
+}
