@@ -85,9 +85,14 @@ def _nameless(scenario: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def run_id(scenario: str, seed: int, engine: str, version: str) -> str:
-    """Id of a run: hash of everything that determines its result."""
-    hashed = hashlib.sha256(_nameless(scenario))
+def run_id(
+    scenario: str, seed: int, engine: str, version: str, content: bytes | None = None
+) -> str:
+    """Id of a run: hash of everything that determines its result.
+
+    `content`: hash of the scenario without its name, if it is known.
+    """
+    hashed = hashlib.sha256(_nameless(scenario) if content is None else content)
     for part in (str(seed), engine, version):
         data = part.encode()
         hashed.update(len(data).to_bytes(8, "little"))

@@ -14,7 +14,7 @@ from dumbbell.execution.budget import allowed
 from dumbbell.execution.progress import use_progress
 from dumbbell.execution.runner import execute
 from dumbbell.experiment import Experiment
-from dumbbell.experiment.load import Cell
+from dumbbell.experiment.cells import Cell
 from dumbbell.results import Results
 from dumbbell.store import MemoryStore
 from dumbbell.store.records import Planned, Record

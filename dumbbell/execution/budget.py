@@ -107,11 +107,22 @@ def check(scenario: str, raised: Allowed) -> list[int]:
     return boundless
 
 
+def is_notable(estimate: Mapping[str, Any], raised: Allowed) -> bool:
+    """Returns true if :func:`check` refuses a scenario with this estimate, or returns flows."""
+    above = (estimate[one.key] > raised.get(name, one.most) for name, one in LIMITS.items())
+    return bool(estimate["boundless"]) or any(above)
+
+
 def estimated_s(engine: str, scenario: str, duration_ns: int) -> float:
     """Estimated time of a run in s, on one core of an ordinary machine."""
+    return time_s(engine, _core.budget(scenario), duration_ns)
+
+
+def time_s(engine: str, estimate: Mapping[str, Any], duration_ns: int) -> float:
+    """As :func:`estimated_s`, from the estimate of a scenario."""
     if engine == "netns":  # in real time
         return duration_ns / 1e9
-    events = float(_core.budget(scenario)["events"])
+    events = float(estimate["events"])
     if engine.partition(":")[0] == "linux":
         return _BOOT_S + events / _LINUX_EVENTS_PER_S
     return _AROUND_S + events / _EVENTS_PER_S

@@ -7,17 +7,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from dumbbell import _core
 from dumbbell.engines.base import Engine
-from dumbbell.execution.budget import Allowed, estimated_s
-from dumbbell.execution.checks import afford, check_cells
+from dumbbell.execution.budget import Allowed, is_notable, time_s
+from dumbbell.execution.checks import Checks, afford
 from dumbbell.execution.enough import refuse_endless
-from dumbbell.execution.plan import Task, distinct, of_shard, plan
-from dumbbell.execution.progress import current_progress
+from dumbbell.execution.plan import places_of_shard, task_of
+from dumbbell.execution.progress import Progress, current_progress
 from dumbbell.execution.runner import workers_of
 from dumbbell.execution.shard import Shard
-from dumbbell.experiment.load import Cell, Experiment
+from dumbbell.experiment.cells import Cell
+from dumbbell.experiment.load import Experiment
 from dumbbell.scenario import read_scenario
 from dumbbell.store.place import is_store
 from dumbbell.store.remote import entered
@@ -86,30 +88,102 @@ def forecast(
         ExperimentError: The engine cannot do what the experiment asks, or a limit is exceeded.
         StoreError: The store cannot be read.
     """
-    refuse_endless(experiment, experiment.flows, shard)
-    tasks = plan(experiment, engine)
-    own = distinct(tasks) if shard is None else of_shard(tasks, experiment, engine, shard)
+    if experiment.enough is not None:
+        refuse_endless(experiment, experiment.flows, shard)
     progress = current_progress()
-    check_cells(experiment, engine, progress)
+    survey = _Survey(experiment, engine, progress, allow or {})
+    own = list(survey.first.items())
+    if shard is not None:
+        costs = {number: round(1e6 * guess) for number, guess in enumerate(survey.guesses_s)}
+        run_at = {place: run for run, place in own}
+        places = places_of_shard(run_at, costs, shard, experiment.info.name)
+        own = [(run_at[place], place) for place in places]
     if experiment.enough is not None:
         progress.note("upper bound: `repeats.until` may stop a cell earlier")
-    walls = _walls(store, {task.run.id for task in distinct(tasks)})
-    missing = [task for task in own if task.run.id not in walls]
-    afford(experiment, {task.cell for task in missing}, allow or {}, progress)
-    costs = _costs(experiment, engine, tasks, walls, {task.cell for task in missing})
+    walls = _walls(store, survey.first)
+    missing = [place for run, place in own if run not in walls]
+    wanted = {cell for _, cell in missing}
+    afford(experiment, engine, wanted & survey.notable, allow or {}, progress)
+    costs_s = survey.costs_s(walls, wanted)
     return Forecast(
         name=experiment.info.name,
         engine=engine.name,
-        cells=len({task.cell for task in own}),
+        cells=len({cell for _, (_, cell) in own}),
         runs=len(own),
         done=len(own) - len(missing),
-        kept=_kept(experiment.cells),
-        bytes=_bytes(missing),
-        work_s=sum(costs[task.cell] for task in missing),
+        kept=[name for name in _OVER_TIME if name in survey.kept],
+        bytes=sum(survey.bytes_of(*place) for place in missing),
+        work_s=sum(costs_s[cell] for _, cell in missing),
         workers=workers_of(engine, workers),
         measured=len(walls),
         shard=shard,
     )
+
+
+class _Survey:
+    """What is kept of each cell for the forecast, so that no scenario is.
+
+    Attributes:
+        first: Repeat and cell of each distinct run by its id.
+        kept: Tables over time that some run keeps.
+        guesses_s: Estimated time of a run of each cell in s.
+        notable: Cells above a limit of the budget, or with a flow that nothing limits.
+    """
+
+    def __init__(
+        self, experiment: Experiment, engine: Engine, progress: Progress, allow: Allowed
+    ) -> None:
+        """Makes and checks all cells. Raises `ExperimentError`."""
+        self.first: dict[str, tuple[int, int]] = {}
+        self.kept: set[str] = set()
+        self.guesses_s: list[float] = []
+        self.notable: set[int] = set()
+        self._of_run: list[tuple[str, int]] = []
+        self._bytes: list[tuple[int, float, float]] = []
+        checks = Checks(experiment, engine, {}, progress)
+        for number, cell in enumerate(experiment.cells):
+            checks.fits(number, cell)
+            self._add(number, cell, engine, allow)
+            for repeat in range(experiment.repeats_of(number)):
+                run = task_of(experiment, engine, number, cell, repeat).run.id
+                self.first.setdefault(run, (repeat, number))
+                self._of_run.append((run, number))
+
+    def _add(self, number: int, cell: Cell, engine: Engine, allow: Allowed) -> None:
+        estimate = _core.budget(cell.scenario)
+        self.guesses_s.append(time_s(engine.name, estimate, cell.duration_ns))
+        if is_notable(estimate, allow):
+            self.notable.add(number)
+        sampling = read_scenario(cell.scenario)["sampling"]
+        self.kept |= {name for name in _OVER_TIME if sampling.get(name)}
+        size = later = _run_bytes(estimate)
+        if cell.unsampled is not None:
+            later = _run_bytes(_core.budget(cell.unsampled))
+        self._bytes.append((cell.sampled, size, later))
+
+    def bytes_of(self, repeat: int, cell: int) -> float:
+        """Estimated size of a run in a store."""
+        sampled, first, later = self._bytes[cell]
+        return first if repeat < sampled else later
+
+    def costs_s(self, walls: Mapping[str, float], wanted: Collection[int]) -> dict[int, float]:
+        """Time of a run of each wanted cell in s.
+
+        That of its stored runs; without one, the estimate, in proportion to the cells that have
+        some.
+        """
+        stored: dict[int, list[float]] = defaultdict(list)
+        for run, number in self._of_run:
+            if run in walls:
+                stored[number].append(walls[run])
+        measured = {number: fmean(own) for number, own in stored.items()}
+        total = sum(self.guesses_s[number] for number in measured)
+        ratio = sum(measured.values()) / total if total else 1.0
+        return {number: measured.get(number, ratio * self.guesses_s[number]) for number in wanted}
+
+
+def _run_bytes(estimate: Mapping[str, Any]) -> float:
+    return float(_RUN_BYTES + _ROW_BYTES * estimate["rows"] + estimate["capture_bytes"])
 
 
 def _walls(store: Path | None, runs: Collection[str]) -> dict[str, float]:
@@ -121,49 +195,3 @@ def _walls(store: Path | None, runs: Collection[str]) -> dict[str, float]:
         return {}
     with Store(store, write=False) as opened:
         return opened.walls(runs)
-
-
-def _costs(
-    experiment: Experiment,
-    engine: Engine,
-    tasks: Sequence[Task],
-    walls: Mapping[str, float],
-    wanted: Collection[int],
-) -> dict[int, float]:
-    """Time of a run of each wanted cell in s.
-
-    That of its stored runs; without one, the estimate, in proportion to the cells that have some.
-    """
-    stored: dict[int, list[float]] = defaultdict(list)
-    for task in tasks:
-        if task.run.id in walls:
-            stored[task.cell].append(walls[task.run.id])
-    cells = experiment.cells
-    guessed = {
-        number: estimated_s(engine.name, cells[number].scenario, cells[number].duration_ns)
-        for number in {*wanted, *stored}
-    }
-    measured = {number: fmean(own) for number, own in stored.items()}
-    total = sum(guessed[number] for number in measured)
-    ratio = sum(measured.values()) / total if total else 1.0
-    return {number: measured.get(number, ratio * guessed[number]) for number in wanted}
-
-
-def _kept(cells: Sequence[Cell]) -> list[str]:
-    """Tables over time that some run keeps."""
-    found: set[str] = set()
-    for scenario in {cell.scenario for cell in cells}:
-        sampling = read_scenario(scenario)["sampling"]
-        found |= {name for name in _OVER_TIME if sampling.get(name)}
-    return [name for name in _OVER_TIME if name in found]
-
-
-def _bytes(tasks: Sequence[Task]) -> float:
-    """Estimated size of runs in a store."""
-    sizes: dict[str, float] = {}
-    for task in tasks:
-        scenario = task.run.scenario
-        if scenario not in sizes:
-            estimate = _core.budget(scenario)
-            sizes[scenario] = _ROW_BYTES * estimate["rows"] + estimate["capture_bytes"]
-    return sum(_RUN_BYTES + sizes[task.run.scenario] for task in tasks)

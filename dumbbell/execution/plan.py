@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -10,6 +10,7 @@ from dumbbell.engines.base import Engine
 from dumbbell.engines.host_files import host_files
 from dumbbell.execution.budget import estimated_s
 from dumbbell.execution.shard import Shard, dealt
+from dumbbell.experiment.cells import Cell
 from dumbbell.experiment.load import Experiment
 from dumbbell.runs import Run, run_id
 from dumbbell.store.records import Planned
@@ -35,22 +36,30 @@ class Task:
         return ", ".join([*levels, f"repeat {self.planned.repeat}"])
 
 
-def plan(experiment: Experiment, engine: Engine) -> list[Task]:
-    """All runs: cells in order, repeats within.
+def task_of(experiment: Experiment, engine: Engine, number: int, cell: Cell, repeat: int) -> Task:
+    """Run of a cell, by the number of the cell.
 
     Repeat k has the seed of the experiment + k in every cell, so that cells are paired. Programs of
     this machine that a run needs are part of its address.
     """
-    tasks = []
+    seed = experiment.info.seed + repeat
+    scenario = cell.scenario_of(repeat)
+    version = engine.version + host_files(scenario)
+    address = run_id(scenario, seed, engine.name, version, cell.content_of(repeat))
+    run = Run(address, scenario, seed, cell.duration_ns)
+    return Task(run, Planned(address, cell.levels, repeat, seed), number)
+
+
+def plan(experiment: Experiment, engine: Engine) -> list[Task]:
+    """All runs: cells in order, repeats within."""
+    return list(each_task(experiment, engine))
+
+
+def each_task(experiment: Experiment, engine: Engine) -> Iterator[Task]:
+    """All runs, one by one; see :func:`plan`."""
     for number, cell in enumerate(experiment.cells):
         for repeat in range(experiment.repeats_of(number)):
-            seed = experiment.info.seed + repeat
-            scenario = cell.scenario_of(repeat)
-            version = engine.version + host_files(scenario)
-            address = run_id(scenario, seed, engine.name, version)
-            run = Run(address, scenario, seed, cell.duration_ns)
-            tasks.append(Task(run, Planned(address, cell.levels, repeat, seed), number))
-    return tasks
+            yield task_of(experiment, engine, number, cell, repeat)
 
 
 def distinct(tasks: Sequence[Task]) -> list[Task]:
@@ -67,18 +76,32 @@ def distinct(tasks: Sequence[Task]) -> list[Task]:
 def of_shard(
     tasks: Sequence[Task], experiment: Experiment, engine: Engine, shard: Shard
 ) -> list[Task]:
-    """Tasks of one shard, in the order of execution.
+    """Tasks of one shard, in the order of execution; see :func:`places_of_shard`."""
+    costs = {number: cost_of(engine, cell) for number, cell in enumerate(experiment.cells)}
+    found = {(one.planned.repeat, one.cell): one for one in distinct(tasks)}
+    return [found[one] for one in places_of_shard(found, costs, shard, experiment.info.name)]
+
+
+def cost_of(engine: Engine, cell: Cell) -> int:
+    """Estimated time of a run of a cell, µs."""
+    return round(1e6 * estimated_s(engine.name, cell.scenario, cell.duration_ns))
+
+
+def places_of_shard(
+    places: Iterable[tuple[int, int]], costs: Mapping[int, int], shard: Shard, name: str
+) -> list[tuple[int, int]]:
+    """Runs of one shard in the order of execution, each as its repeat and cell.
 
     The partition follows from the experiment and the engine alone: costs are estimated, since
     measured times would differ between processes.
+
+    Args:
+        places: Distinct runs of the experiment, each as its repeat and cell.
+        costs: Cost of a run of each cell.
+        shard: The shard.
+        name: Name of the experiment.
     """
-    costs = {
-        number: round(1e6 * estimated_s(engine.name, cell.scenario, cell.duration_ns))
-        for number, cell in enumerate(experiment.cells)
-    }
-    runs = sorted(distinct(tasks), key=lambda one: (one.planned.repeat, -costs[one.cell], one.cell))
-    repeats = [
-        [one.cell for one in group] for _, group in groupby(runs, lambda one: one.planned.repeat)
-    ]
-    shards = dealt(repeats, costs, shard.of, experiment.info.name)
+    runs = sorted(places, key=lambda one: (one[0], -costs[one[1]], one[1]))
+    repeats = [[cell for _, cell in group] for _, group in groupby(runs, lambda one: one[0])]
+    shards = dealt(repeats, costs, shard.of, name)
     return [run for run, own in zip(runs, shards, strict=True) if own == shard.number - 1]

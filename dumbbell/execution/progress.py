@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
+from dumbbell.console.words import many
 from dumbbell.execution.shard import Shard
 from dumbbell.runs import RunResult
 
@@ -34,6 +35,11 @@ class Sweep:
     def title(self) -> str:
         """Name in messages: `sweep, shard 3/16`."""
         return self.name if self.shard is None else f"{self.name}, shard {self.shard}"
+
+
+def empty_note(name: str, shard: Shard, runs: int) -> str:
+    """Message about a shard of a small experiment that has no run."""
+    return f"{name}, shard {shard}: empty: the experiment has {many(runs, 'run')}"
 
 
 @dataclass(frozen=True, slots=True)

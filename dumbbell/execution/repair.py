@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dumbbell.engines import engine_named
 from dumbbell.execution.budget import allowed
-from dumbbell.execution.plan import plan
+from dumbbell.execution.plan import each_task
 from dumbbell.execution.runner import execute
 from dumbbell.experiment.load import load_text
 from dumbbell.store import Store
@@ -49,7 +49,7 @@ def _again(store: Store, record: Record, lost: set[str], workers: int | None) ->
         repeats=record.info.repeats,
         seed=record.info.seed,
     )
-    gone = lost - {task.run.id for task in plan(experiment, engine)}
+    gone = lost - {task.run.id for task in each_task(experiment, engine)}
     if len(gone) < len(lost):
         execute(experiment, engine, store, workers=workers, only=lost, allow=allowed(["all"]))
     if not gone:

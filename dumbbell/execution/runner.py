@@ -7,10 +7,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import replace
 from types import FrameType
+from typing import Any
 
 from dumbbell import _core
 from dumbbell.codes import Code
@@ -18,17 +18,17 @@ from dumbbell.console.words import many
 from dumbbell.engines.base import Engine
 from dumbbell.errors import DumbbellError, EngineError, Interrupted
 from dumbbell.execution.budget import Allowed
-from dumbbell.execution.checks import afford, check_cells
 from dumbbell.execution.elsewhere import current_executor
-from dumbbell.execution.plan import Task, distinct, of_shard, plan
+from dumbbell.execution.plan import Task
 from dumbbell.execution.pool import Done, Pool, Remote, Threads, work_of
 from dumbbell.execution.progress import Progress, Sweep, Work, current_progress
 from dumbbell.execution.remote import VersionError
 from dumbbell.execution.shard import Shard
+from dumbbell.execution.source import Listed, Source
+from dumbbell.execution.streamed import Streamed
+from dumbbell.experiment.cells import Cells
 from dumbbell.experiment.load import Experiment, explain
 from dumbbell.store import MemoryStore, Store
-from dumbbell.store.index import Damage
-from dumbbell.store.records import record_id
 
 TICK_S = 0.1
 #: Share of the simulated time from which the rest is forecast before a run has finished.
@@ -71,34 +71,22 @@ def execute(
         ExperimentError: The engine cannot do what the experiment asks.
         StoreError: The store cannot be written.
     """
-    tasks = plan(experiment, engine)
-    own = distinct(tasks) if shard is None else of_shard(tasks, experiment, engine, shard)
     progress = current_progress()
-    _prepare(experiment, engine, store, own, allow or {}, progress)
-    sweep = Sweep(experiment.info.name, engine.name, 0, 0, shard)
-    if not own:
-        count = len(distinct(tasks))
-        progress.note(f"{sweep.title}: empty: the experiment has {many(count, 'run')}")
-    missing = [task for task in own if task.run.id not in store]
-    kept = len(own) - len(missing)
-    if only is not None:
-        missing = [task for task in missing if task.run.id in only]
+    for note in engine.begin():
+        progress.note(note)
+    source = _source(experiment, engine, store, progress, allow or {}, shard, only)
+    sweep = Sweep(experiment.info.name, engine.name, source.runs, source.kept, shard)
     try:
-        progress.begin(replace(sweep, runs=len(missing), kept=kept))
-        overrides = experiment.overrides
-        if only is None:
-            planned = [task.planned for task in tasks]
-            key = store.record(experiment.info, engine.name, overrides, planned, experiment.file)
-        else:
-            key = record_id(experiment.info, overrides, engine.name)
-        if missing:
-            store.prepare()
-        batch = _Batch(missing, engine, store, progress)
-        with _signals(batch):
-            batch.run(_pool(engine, store, workers))
+        progress.begin(sweep)
+        key = source.begin()
+        batch = _Batch(source, engine, store, progress)
+        try:
+            with _signals(batch):
+                batch.run(_pool(engine, store, workers))
+        finally:
+            source.end()
     except _Stopped:
-        done = sum(task.run.id in store for task in own)
-        raise Interrupted(done, len(own)) from None
+        raise Interrupted(source.done(), source.total) from None
     except _Refused as refused:
         raise explain(experiment, refused.task.cell, refused.error) from None
     finally:
@@ -106,31 +94,21 @@ def execute(
     return key
 
 
-def _prepare(
+def _source(
     experiment: Experiment,
     engine: Engine,
     store: Store | MemoryStore,
-    own: Sequence[Task],
-    allow: Allowed,
     progress: Progress,
-) -> None:
-    """Prepares the engine, refuses what cannot be run, and finds damaged runs of the store."""
-    for note in engine.begin():
-        progress.note(note)
-    check_cells(experiment, engine, progress)
-    afford(experiment, {t.cell for t in own if t.run.id not in store}, allow, progress)
-    wanted = {task.run.id for task in own}
-    damages = store.check(wanted)
-    if damages:
-        progress.note(_damaged(damages, wanted))
-
-
-def _damaged(damages: Sequence[Damage], wanted: Collection[str]) -> str:
-    """Message about damaged runs, which are rerun."""
-    runs = {run for one in damages for run in one.runs or wanted if run in wanted}
-    others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
-    count = many(len(runs), "run is", "runs are")
-    return f"{damages[0]}{others}: {count} rerun"
+    allow: Allowed,
+    shard: Shard | None,
+    only: Collection[str] | None,
+) -> Source:
+    """Runs to execute. Cells that are not in memory are made as workers ask for them."""
+    cells = experiment.cells
+    options: Any = {"allow": allow, "shard": shard, "only": only}
+    if isinstance(cells, Cells):
+        return Streamed(experiment, cells, engine, store, progress, **options)
+    return Listed(experiment, engine, store, progress, **options)
 
 
 def _pool(engine: Engine, store: Store | MemoryStore, workers: int | None) -> Pool:
@@ -198,17 +176,17 @@ class _Batch:
 
     def __init__(
         self,
-        tasks: Sequence[Task],
+        source: Source,
         engine: Engine,
         store: Store | MemoryStore,
         progress: Progress,
     ) -> None:
-        self.waiting = list(reversed(tasks))
+        self.waiting: Iterator[Task | None] | None = source.tasks()
         self.running: dict[Future[Done], Task] = {}
         self.engine = engine
         self.store = store
         self.progress = progress
-        self.total_s = sum(task.run.duration_ns for task in tasks) / _NS
+        self.total_s = source.total_s
         self.stopped = False
         self.failed: list[str] = []
         self.done = 0
@@ -218,13 +196,11 @@ class _Batch:
 
     def run(self, pool: Pool) -> None:
         try:
-            while self.waiting or self.running:
+            while self.waiting is not None or self.running:
                 if self.stopped:
                     raise _Stopped
-                while self.waiting and len(self.running) < pool.depth * pool.size:
-                    task = self.waiting.pop()
-                    self.running[pool.submit(task)] = task
-                finished, _ = wait(self.running, TICK_S, FIRST_COMPLETED)
+                full = self.hand_out(pool)
+                finished, _ = wait(self.running, TICK_S if full else 0, FIRST_COMPLETED)
                 self.hear(pool.begun())
                 for future in [one for one in self.running if one in finished]:  # as begun
                     self.finish(future)
@@ -242,6 +218,19 @@ class _Batch:
                 f"{self.failed[0]}\n{many(self.done, 'run')} finished and kept{others}",
                 code=Code.RUN_FAILED,
             )
+
+    def hand_out(self, pool: Pool) -> bool:
+        """Hands out runs to all workers. Returns false if there may be more."""
+        while self.waiting is not None and len(self.running) < pool.depth * pool.size:
+            try:
+                task = next(self.waiting)
+            except StopIteration:
+                self.waiting = None
+                break
+            if task is None:
+                return False
+            self.running[pool.submit(task)] = task
+        return True
 
     def hear(self, works: Iterable[Work]) -> None:
         """Reports the runs that workers began."""
@@ -300,7 +289,7 @@ class _Batch:
 
     def stop(self, pool: Pool) -> None:
         """Cancels all running tasks. Results that are finished by then are kept."""
-        self.waiting.clear()
+        self.waiting = None
         for future in self.running:
             pool.cancel(future)
         for future in list(self.running):

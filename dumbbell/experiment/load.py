@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import mapping
 from dumbbell.experiment.beside import Files
+from dumbbell.experiment.cells import Cell, Cells
 from dumbbell.experiment.contents import MAX_REPEATS, Contents, ExpectSpec, RepeatsSpec, contents
 from dumbbell.experiment.refused import SET, located, refused
 from dumbbell.experiment.source import Node, parse, read
@@ -23,36 +25,9 @@ from dumbbell.runs import ExperimentInfo, column_names
 Overrides = Mapping[str, str | int | float | bool | Sequence[str]]
 
 MAX_RUNS = 1_000_000
-MAX_TOTAL_BYTES = 2 << 30
 MAX_SEED = 2**62
 #: Sections that name metrics.
 _OF_METRICS = ("expect", "search", "repeats")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One combination of levels.
-
-    Attributes:
-        levels: Factor → level as written.
-        scenario: Canonical JSON.
-        unsampled: Scenario without tables over time, for later repeats; None: all repeats keep
-            them.
-        sampled: Number of first repeats with tables over time; unused without `unsampled`.
-        rtt_ns: Base RTT of each flow: sum of the fixed delays in both directions.
-        duration_ns: Virtual time of a run.
-    """
-
-    levels: dict[str, str]
-    scenario: str
-    unsampled: str | None
-    sampled: int
-    rtt_ns: dict[str, int]
-    duration_ns: int
-
-    def scenario_of(self, repeat: int) -> str:
-        """Scenario of a repeat, counted from 0."""
-        return self.scenario if self.unsampled is None or repeat < self.sampled else self.unsampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +38,7 @@ class Experiment:
         info: Name, text, factors, repeats, seed.
         file: Path of the file, as the user named it.
         overrides: Levels and values of `set`, as written.
-        cells: All combinations of levels.
+        cells: All combinations of levels: a list, or of many :class:`Cells`.
         expect: Expectations on its results.
         enough: Rule that ends the repeats of a cell; None: their number is fixed.
         counts: Repeats of each cell; None: as many in every cell.
@@ -72,14 +47,14 @@ class Experiment:
     info: ExperimentInfo
     file: str
     overrides: dict[str, list[str]]
-    cells: list[Cell]
+    cells: Sequence[Cell]
     expect: tuple[ExpectSpec, ...] = ()
     enough: RepeatsSpec | None = None
     counts: tuple[int, ...] | None = None
 
     @property
     def flows(self) -> set[str]:
-        """Names of the flows of all cells."""
+        """Names of the flows of all cells. Makes every cell."""
         return {flow for cell in self.cells for flow in cell.rtt_ns}
 
     def repeats_of(self, cell: int) -> int:
@@ -94,7 +69,9 @@ def load(
     repeats: int | None = None,
     seed: int | None = None,
 ) -> Experiment:
-    """Reads an experiment file and checks all its scenarios.
+    """Reads an experiment file and checks its scenarios.
+
+    All are checked, unless there are too many to keep (see :meth:`Opened.all_cells`).
 
     Args:
         path: Path of the file, or a mapping with its contents.
@@ -196,6 +173,7 @@ class Reading:
             if self.core.count == 0:
                 message, line = "there is no combination of levels", self.line("factors")
                 raise ExperimentError(message, file=self.file, line=line, code=Code.FACTORS)
+            self._names = [name for name, _ in self.core.factors]
             self.first = self._cell(0)
             self.contents: Contents = contents(orjson.loads(self.core.contents()))
         except _core.RefusedError as error:
@@ -231,24 +209,27 @@ class Reading:
     def cells(self, begin: int, end: int | None) -> Iterator[Cell]:
         """See :meth:`Opened.cells`."""
         last = self.core.count if end is None else min(end, self.core.count)
-        for number in range(begin, last):
-            if number == 0:
-                yield self.first
-                continue
-            try:
-                yield self._cell(number)
-            except _core.RefusedError as error:
-                raise refused(error, self.file) from None
+        return map(self.cell, range(begin, last))
+
+    def cell(self, number: int) -> Cell:
+        """A cell by its number. Raises `ExperimentError`."""
+        if number == 0:
+            return self.first
+        try:
+            return self._cell(number)
+        except _core.RefusedError as error:
+            raise refused(error, self.file) from None
 
     def _cell(self, number: int) -> Cell:
         made = self.core.cell(number, self.files)
         return Cell(
-            dict(zip((name for name, _ in self.core.factors), made.labels, strict=True)),
+            dict(zip(self._names, map(intern, made.labels), strict=True)),
             made.scenario,
             made.unsampled,
             made.sampled,
             dict(made.rtt_ns),
             made.duration_ns,
+            (made.content, made.unsampled_content),
         )
 
 
@@ -271,6 +252,11 @@ _READINGS: dict[tuple[str, str, str], Reading] = {}
 _MAX_READINGS = 16
 #: Maximum length of all scenarios of a reading that is kept, in characters.
 _MAX_SCENARIOS = 4 << 20
+#: Maximum length of all scenarios of an experiment, estimated from the first one, that is held in
+#: memory, in characters. The cells of a larger one are made when they are asked for.
+_MAX_KEPT_SCENARIOS = 64 << 20
+#: Maximum number of cells of a large experiment that are checked before its first run.
+_MOST_CHECKED = 1000
 
 
 def _reading(text: str, path: Path, chosen: Overrides) -> Reading:
@@ -346,21 +332,23 @@ class Opened:
         """Checked cells from number `begin` to before `end`."""
         return self.reading.cells(begin, end)
 
-    def all_cells(self) -> list[Cell]:
-        """All cells, checked. Raises `ExperimentError` if their scenarios are too large."""
-        if self.reading.whole is not None:
-            return list(self.reading.whole)
-        done: list[Cell] = []
-        for cell in self.cells():
-            done.append(cell)
-            if len(done[0].scenario) * self.count > MAX_TOTAL_BYTES:
-                message = f"{self.count} combinations of a large network; take fewer"
-                line = self.factors_line
-                raise ExperimentError(
-                    message, file=self.file, line=line, field="factors", code=Code.CELLS
-                )
+    def all_cells(self) -> Sequence[Cell]:
+        """All cells, checked.
+
+        Of an experiment with many cells, they are made when they are asked for. Those that have
+        each level once are checked here, the others when they are made.
+        """
+        reading = self.reading
+        if reading.whole is not None:
+            return list(reading.whole)
+        if len(reading.first.scenario) * self.count > _MAX_KEPT_SCENARIOS:
+            cells = Cells(reading.core.sizes, reading.cell)
+            for number in cells.of_each_level(_MOST_CHECKED):
+                reading.cell(number)
+            return cells
+        done = list(self.cells())
         if sum(len(cell.scenario) for cell in done) <= _MAX_SCENARIOS:
-            self.reading.whole = done
+            reading.whole = done
         return list(done)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name
 from dumbbell.experiment import mapping
-from dumbbell.experiment.load import Cell, Opened, Overrides
+from dumbbell.experiment.cells import Cell
+from dumbbell.experiment.load import Opened, Overrides
 from dumbbell.experiment.source import read
 from dumbbell.scenario import read_scenario
 

@@ -135,6 +135,10 @@ class Index:
         """Runs in a journal or a readable manifest, damaged or not."""
         return set(self._kept)
 
+    def named_of(self, runs: Iterable[str]) -> set[str]:
+        """Those of some runs that are in a journal or a readable manifest, damaged or not."""
+        return {run for run in runs if run in self._kept}
+
     def copies(self, run: str) -> list[Kept]:
         """All copies of a run."""
         return self._kept.get(run, [])

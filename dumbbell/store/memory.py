@@ -77,6 +77,13 @@ class MemoryStore:
         self._info, self._planned = info, tuple(runs)
         return info.name
 
+    def recorded(
+        self, info: ExperimentInfo, engine: str, overrides: Mapping[str, Sequence[str]]
+    ) -> tuple[ExperimentInfo, Sequence[Planned]] | None:
+        """The experiment and its runs as recorded last; None: there is none."""
+        del info, engine, overrides
+        return None if self._info is None else (self._info, self._planned)
+
     def results(self, experiment: str) -> Results:
         """Results of the finished runs, after which no run is added.
 

@@ -191,7 +191,7 @@ class Store:
         Damaged runs are no longer in the store, until they are added again.
         """
         with self._clear("read"):
-            found = self.index.named() & set(runs)
+            found = self.index.named_of(runs)
             whole, damages = self.index.sound(found)
         self._known -= found - set(whole)
         return damages + self.index.unread(set(runs) - set(whole))
@@ -280,6 +280,14 @@ class Store:
                 if not (same and is_refused(error)):
                     raise
         return key
+
+    def recorded(
+        self, info: ExperimentInfo, engine: str, overrides: Mapping[str, Sequence[str]]
+    ) -> tuple[ExperimentInfo, Sequence[Planned]] | None:
+        """An experiment and its runs as recorded last; None: it is new, or damaged."""
+        with self._clear("read"):
+            found, _ = read_one(record_path(self.path, record_id(info, overrides, engine)))
+        return None if found is None else (found.info, found.runs)
 
     def experiments(self) -> list[Record]:
         """All experiments, the one run last at the end.
