@@ -1,8 +1,9 @@
 """Execution of experiments: on all cores, resumable, with progress.
 
 `runner` executes the runs that a store lacks, by the workers of `pool` (threads, any executor) or
-`cluster` (Dask). `shard` divides a sweep among processes, `enough` repeats until a rule is
-fulfilled, `forecast` and `budget` look ahead.
+`cluster` (Dask). `source` plans them at once, `streamed` while workers ask for them. `shard`
+divides a sweep among processes, `enough` repeats until a rule is fulfilled, `forecast` and
+`budget` look ahead.
 """
 
 from dumbbell.errors import Interrupted

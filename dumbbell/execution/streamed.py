@@ -47,8 +47,14 @@ class Streamed:
         self._experiment, self._cells, self._engine = experiment, cells, engine
         self._store, self._progress, self._only = store, progress, only
         self._checks = Checks(experiment, engine, allow, progress)
+        some = cells.of_each_level(_MOST_CHECKED)
+        if len(some) < len(cells) and only is None:
+            progress.note(
+                f"{experiment.info.name}: {len(some)} of {len(cells)} cells are checked before the "
+                "first run, the others as they are run; `dumbbell validate` checks all"
+            )
         durations = []
-        for number in cells.of_each_level(_MOST_CHECKED):
+        for number in some:
             cell = cells[number]
             self._checks.fits(number, cell)
             self._checks.afford(number, cell)

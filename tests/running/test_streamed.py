@@ -123,8 +123,13 @@ def test_few_cells_are_made_before_the_first_run(tmp_path: Path) -> None:
         made.append(len(cells.made))
 
     engine.fail = first  # type: ignore[assignment]
-    with Store(tmp_path, write=True) as store:
+    heard = Heard()
+    with Store(tmp_path, write=True) as store, use_progress(heard):
         execute(experiment, engine, store, workers=1)
+    assert heard.notes == [
+        "two flows: 23 of 80 cells are checked before the first run, the others as they are run; "
+        "`dumbbell validate` checks all"
+    ]
     # One of each level, and those of the first parts.
     assert made[0] <= 23 + 3 * 4
     assert len(cells.made) == 23 + 160

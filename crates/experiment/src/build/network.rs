@@ -2,6 +2,7 @@
 
 use super::{field, text, Builder};
 use crate::code::Code;
+use crate::limit::Pending;
 use crate::link::Link;
 use crate::node::{Route, Router};
 use crate::options::Written;
@@ -181,6 +182,11 @@ impl Builder<'_> {
             placed.put(name, written.link(ends, file.duration_ns)?);
         }
         let mut made = Made::default();
+        for (_, link) in &placed.links {
+            for (side, pipe) in link.pipes.iter().enumerate() {
+                *made.uses.entry(key(pipe, side)).or_default() += 1;
+            }
+        }
         for (name, link) in &placed.links {
             self.add_link(name, link, &mut made)?;
         }
@@ -191,12 +197,11 @@ impl Builder<'_> {
         self.origins.entry("links", self.links.len(), link.at.clone());
         let mut pipe = |side: usize| -> Result<_> {
             let pipe: &Pipe = &link.pipes[side];
-            let key = (std::ptr::from_ref(pipe) as usize, side);
-            let (mut json, pending) = match made.get(&key) {
-                Some((at, json, pending)) if *at == link.at => (json.clone(), pending.clone()),
-                _ => {
+            let (mut json, pending) = match made.take(pipe, side, &link.at) {
+                Some(found) => found,
+                None => {
                     let found = pipe.scenario(self.files, &below(&link.at, WAYS[side]))?;
-                    made.insert(key, (link.at.clone(), found.0.clone(), found.1.clone()));
+                    made.keep(pipe, side, &link.at, &found);
                     found
                 }
             };
@@ -269,5 +274,45 @@ impl Builder<'_> {
     }
 }
 
-/// Pipes of the scenario that were made, by those of the file and their direction.
-type Made = BTreeMap<(usize, usize), (Loc, Value, crate::limit::Pending)>;
+/// A pipe of the scenario, with its limits.
+type MadePipe = (Value, Pending);
+
+/// Pipe of the file in one direction.
+type Key = (usize, usize);
+
+fn key(pipe: &Pipe, side: usize) -> Key {
+    (std::ptr::from_ref(pipe) as usize, side)
+}
+
+/// Pipes of the scenario that were made, for other links with the same pipe of the file.
+#[derive(Default)]
+struct Made {
+    /// Links that still need a pipe.
+    uses: BTreeMap<Key, usize>,
+    pipes: BTreeMap<Key, (Loc, MadePipe)>,
+}
+
+impl Made {
+    /// Pipe for one more link at a place in the file, if it was made.
+    fn take(&mut self, pipe: &Pipe, side: usize, at: &Loc) -> Option<MadePipe> {
+        let key = key(pipe, side);
+        let left = self.uses.get_mut(&key)?;
+        *left = left.saturating_sub(1);
+        let (place, found) = self.pipes.get(&key)?;
+        if place != at {
+            return None;
+        }
+        if *left == 0 {
+            return self.pipes.remove(&key).map(|(_, found)| found);
+        }
+        Some(found.clone())
+    }
+
+    /// Keeps a pipe if another link needs it.
+    fn keep(&mut self, pipe: &Pipe, side: usize, at: &Loc, found: &MadePipe) {
+        let key = key(pipe, side);
+        if self.uses.get(&key).is_some_and(|left| *left > 0) {
+            self.pipes.insert(key, (at.clone(), found.clone()));
+        }
+    }
+}

@@ -100,7 +100,7 @@ impl Builder<'_> {
             }
             Traffic::Mptcp(_) => Value::Null,
         };
-        let made = json!({
+        let mut made = json!({
             "name": name,
             "group": flow.group,
             "from": from,
@@ -109,8 +109,9 @@ impl Builder<'_> {
             "stop_ns": flow.stop_ns,
             "start_jitter_ns": 0,
             "dscp": flow.dscp,
-            "traffic": traffic,
         });
+        // Moved: `json!` copies what it is given.
+        made["traffic"] = traffic;
         if let Traffic::Mptcp(spec) = &flow.traffic {
             return self.add_connection(spec, &made, &flow.at, graph);
         }
