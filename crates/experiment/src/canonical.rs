@@ -5,14 +5,16 @@ use sha2::{Digest, Sha256};
 use std::fmt::{Display, Write};
 use std::ops::Range;
 
+/// Numbers that Python writes without an exponent, as we do.
+const PLAIN: Range<f64> = 1e-4..1e16;
 /// Field of a scenario without effect on results.
 const NAME: &str = "name";
 
 /// Canonical JSON text of a scenario, and the SHA-256 of this text without the scenario's name, from
 /// which ids of runs are made.
 ///
-/// The hash is `None` if a number has an exponent: the text that is hashed (Python's) writes it
-/// differently.
+/// The hash is `None` if Python's text, which is hashed, writes a number with an exponent: its form
+/// differs from ours.
 pub fn canonical(scenario: &Value) -> (String, Option<[u8; 32]>) {
     let mut writer = Writer::default();
     let mut name = 0..0;
@@ -38,7 +40,7 @@ pub fn canonical(scenario: &Value) -> (String, Option<[u8; 32]>) {
 #[derive(Default)]
 struct Writer {
     text: String,
-    /// A number has an exponent.
+    /// Python writes a number with an exponent.
     exponent: bool,
 }
 
@@ -58,9 +60,9 @@ impl Writer {
             }
             Value::String(text) => self.string(text),
             Value::Number(number) => {
-                let begin = self.text.len();
+                let float = number.as_f64().filter(|_| number.is_f64()).unwrap_or(0.0);
+                self.exponent |= float != 0.0 && !PLAIN.contains(&float.abs());
                 self.scalar(number);
-                self.exponent |= number.is_f64() && self.text[begin..].contains('e');
             }
             Value::Bool(true) => self.text.push_str("true"),
             Value::Bool(false) => self.text.push_str("false"),
@@ -127,6 +129,11 @@ mod tests {
         assert_eq!(hash(json!({"z": 1, "name": "a", "b": 2})), of("{\"b\":2,\"z\":1}"));
         assert_eq!(hash(json!({"name": "a"})), of("{}"));
         assert_eq!(hash(json!({"b": ","})), of("{\"b\":\",\"}"));
-        assert_eq!(hash(json!({"loss": 1e-9})), None);
+        for (loss, text) in [(1e-4, "0.0001"), (-0.0, "-0.0"), (9e15, "9000000000000000.0")] {
+            assert_eq!(hash(json!({"loss": loss})), of(&format!("{{\"loss\":{text}}}")));
+        }
+        for loss in [1e-9, -5e-5, 9.9e-5, 1e16] {
+            assert_eq!(hash(json!({"loss": loss})), None);
+        }
     }
 }
