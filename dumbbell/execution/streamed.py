@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Collection, Iterator, Sequence
 
 from dumbbell.engines.base import Engine
@@ -19,8 +21,8 @@ from dumbbell.store.records import Planned, record_id
 PART = 32
 #: Most cells that are checked before the first run.
 _MOST_CHECKED = 1000
-#: Runs by which the record grows at least, and the share of it.
-_GROWTH, _SHARE = 2000, 0.25
+#: Least time in s between two writes of the record, and as a multiple of the time that one takes.
+_EVERY_S, _TIMES = 5.0, 50.0
 
 
 class Streamed:
@@ -60,7 +62,7 @@ class Streamed:
             self._checks.afford(number, cell)
             durations.append(cell.duration_ns / 1e9)
         self._planned: list[tuple[int, Planned]] = []
-        self._recorded = 0
+        self._record_at = 0.0
         self._places: Sequence[tuple[int, int]] | None = None
         info = experiment.info
         before = store.recorded(info, engine.name, experiment.overrides)
@@ -143,8 +145,7 @@ class Streamed:
     def _plan(self, part: Sequence[Task]) -> None:
         if self._places is None:
             self._planned += [(task.cell, task.planned) for task in part]
-        grown = self._recorded + max(_GROWTH, _SHARE * self._recorded)
-        if not self._recorded or len(self._planned) >= grown:
+        if time.monotonic() >= self._record_at:
             self._record()
 
     def begin(self) -> str:
@@ -168,12 +169,14 @@ class Streamed:
 
         A record of the same runs and more, of a command that was stopped later, stays.
         """
-        experiment = self._experiment
+        experiment, begin = self._experiment, time.monotonic()
         planned = sorted(self._planned, key=lambda one: (one[0], one[1].repeat))
         runs: Sequence[Planned] = [one for _, one in planned]
         if len(runs) <= len(self._before) and all(one.run in self._within for one in runs):
             runs = self._before
-        self._recorded = len(planned)
         self._store.record(
             experiment.info, self._engine.name, experiment.overrides, runs, experiment.file
         )
+        end = time.monotonic()
+        whole = self._places is not None  # of a shard, all runs of the experiment are planned
+        self._record_at = math.inf if whole else end + max(_EVERY_S, _TIMES * (end - begin))

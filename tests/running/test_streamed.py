@@ -75,7 +75,7 @@ def lazy(text: str, *sizes: int) -> Experiment:
 
 @pytest.fixture(autouse=True)
 def _growth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamed_module, "_GROWTH", 20)
+    monkeypatch.setattr(streamed_module, "_EVERY_S", 0.0)
     monkeypatch.setattr(streamed_module, "PART", 4)
 
 
@@ -122,7 +122,7 @@ def test_few_cells_are_made_before_the_first_run(tmp_path: Path) -> None:
     def first(run: Run) -> None:
         made.append(len(cells.made))
 
-    engine.fail = first  # type: ignore[assignment]
+    engine.fail = first
     heard = Heard()
     with Store(tmp_path, write=True) as store, use_progress(heard):
         execute(experiment, engine, store, workers=1)
@@ -197,6 +197,25 @@ def test_a_record_of_more_runs_stays_until_as_many_were_made(tmp_path: Path) -> 
         execute(experiment, engine, store)
     assert not engine.executed
     assert records(tmp_path)[0].runs == whole
+
+
+def test_a_run_is_recorded_before_it_is_made(tmp_path: Path) -> None:
+    """If nothing else is due at once, a killed sweep has all its runs in its record."""
+    engine = FakeEngine()
+    named: list[bool] = []
+
+    def look(run: Run) -> None:
+        (record,) = records(tmp_path)
+        named.append(run.id in {one.run for one in record.runs})
+
+    engine.fail = look
+    with (
+        Store(tmp_path, write=True) as store,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(streamed_module, "_TIMES", 0.0)
+        execute(lazy(GRID, 4, 20), engine, store, workers=1)
+    assert named == [True] * 120
 
 
 def test_shards_have_all_runs_and_record_them(tmp_path: Path) -> None:
