@@ -5,6 +5,7 @@ Property-based tests try the same cases everywhere; with HYPOTHESIS_PROFILE=sear
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import signal
@@ -18,7 +19,6 @@ import typer.testing
 from hypothesis import settings
 
 from dumbbell.engines.linux import kernel as built
-from dumbbell.experiment import load as loading
 from tests import durations, kernel
 from tests.browser import CHROMIUM, opened
 from tests.linux import differences
@@ -73,8 +73,10 @@ def pytest_configure(config: pytest.Config) -> None:
         folder, default = built.kernels_folder(), built._default
         # Tests of the cache have folders of their own.
         built._default = lambda: meant if built.kernels_folder() == folder else default()
+        # The package has a function of the module's name.
+        loading = importlib.import_module("dumbbell.experiment.load")
         parsed = loading._parsed
-        loading._parsed = lambda text, file: kernel.with_profile(parsed(text, file))
+        loading.__dict__["_parsed"] = lambda text, file: kernel.with_profile(parsed(text, file))
 
 
 @pytest.hookimpl(trylast=True)  # Not asked for what `-m` has left out.
