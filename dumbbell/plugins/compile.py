@@ -94,8 +94,9 @@ def _compile(options: list[str]) -> str | None:
     command = [*_LIMIT, "cc", *_OPTIONS, *options]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=_MOST_S, check=False
-        )
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=_MOST_S, check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise UnusableError(f"it does not compile within {_MOST_S} s") from None
     return done.stderr if done.returncode != 0 else None
