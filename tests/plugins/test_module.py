@@ -183,7 +183,7 @@ BAD = {
     "type": ("ca->losses++;", "ca = sk->sk_state;", "error: .* makes pointer from integer"),
     "header": ('"GPL"', '"GPL")\n#include "nothing.h"\nMODULE_LICENSE("GPL"', "fatal error: noth"),
     "endless": ('"GPL"', '"GPL")\n#include "tcp_mine.c"\nMODULE_LICENSE("GPL"', "8 deep"),
-    "device": ('"GPL"', '"GPL")\n#include "/dev/zero"\nMODULE_LICENSE("GPL"', "out of memory"),
+    "device": ('"GPL"', '"GPL")\n#include "/dev/zero"\nMODULE_LICENSE("GPL"', "memory"),
     "large": ("mine\n */", "", "more than 1048576 bytes"),
     "crash": ("ca->losses++;", "*(volatile int *)8 = 1;", "ended by SIGSEGV"),
     "zero": ("tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);", "tp->snd_cwnd = 0;", "cwnd is 0"),
