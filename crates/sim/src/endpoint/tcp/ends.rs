@@ -351,7 +351,9 @@ impl Endpoint for TcpEndpoint {
     fn next_deadline(&mut self, timer: Timer, set: &mut u64) -> Deadline {
         match timer {
             Timer::Flow { kind: SENDER, .. } => sender_deadline(&mut self.ends.sender, set),
-            Timer::Flow { kind: RECEIVER, .. } => receiver_deadline(&mut self.ends.receiver, 0, set),
+            Timer::Flow { kind: RECEIVER, .. } => {
+                receiver_deadline(&mut self.ends.receiver, 0, set)
+            }
             Timer::Flow { kind: BEGIN_STOP, .. } => Deadline::at(self.life.next()),
             Timer::Flow { .. } | Timer::Soft { .. } | Timer::Own => Deadline::at(None),
         }
