@@ -71,7 +71,9 @@ def write_project(name: str, form: str, folder: Path) -> list[Path]:
     texts = {}
     for part in ("common", form):
         root = kit / "templates" / part
-        for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        # An installation compiles the Python files of templates, too.
+        files = (path for path in root.rglob("*") if "__pycache__" not in path.parts)
+        for path in sorted(path for path in files if path.is_file()):
             place = Path(_named(path.relative_to(root).as_posix(), name))
             text = _named(path.read_text(encoding="utf-8"), name)
             text = text.replace("FILE", chosen.file.format(name=name))

@@ -12,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dumbbell.cli import app
+from dumbbell.files.shipped import shipped
+from dumbbell.starter import project
 from tests.plugins.built import wasm_environment
 
 
@@ -60,6 +62,20 @@ def test_a_name_for_a_kernel_has_fifteen_characters(tmp_path: Path) -> None:
     words = ["new", "congestion-control", "x" * 16, "--in", "kernel", "--to", str(tmp_path / "n")]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2 and "at most 15 small letters" in " ".join(done.output.split())
+
+
+def test_compiled_templates_are_no_part_of_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pip compiles the Python files of a wheel."""
+    kit = tmp_path / "kit"
+    shutil.copytree(shipped("_plugin"), kit)
+    compiled = kit / "templates" / "python" / "__pycache__" / "mine.cpython-311.pyc"
+    compiled.parent.mkdir()
+    compiled.write_bytes(b"\xa7\r\r\n")
+    monkeypatch.setattr(project, "shipped", lambda name: kit)
+    files = project.write_project("own", "python", tmp_path / "own")
+    assert Path("own.py") in files and not any("__pycache__" in one.parts for one in files)
 
 
 def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
