@@ -69,3 +69,26 @@ def test_delays_are_kept_to_the_nanosecond(tmp_path: Path) -> None:
     assert len(set(jitter)) > 50
     assert -1 <= jitter.min() < 100 and 900 < jitter.max() <= 1001
     assert 400 < jitter.mean() < 600
+
+
+def test_losses_behind_changes_of_delay_and_loss_are_random() -> None:
+    """Setting a delay to the nanosecond must not begin netem's random numbers anew."""
+    changes = []
+    for number in range(20):
+        begin = {"at": f"{1 + 2 * number} s", "loss": "50 %", "delay": f"{15_000 + number} us"}
+        changes += [begin, {"at": f"{2 + 2 * number} s", "loss": "0 %"}]
+    experiment = {
+        "dumbbell": 1,
+        "name": "windows",
+        "hosts": {"a": {}, "b": {}},
+        "links": [{"between": ["a", "b"], "delay": "15 ms", "forward": {"changes": changes}}],
+        "flows": [{"from": "a", "to": "b", "ping": "100 ms", "start": "50 ms"}],
+        "duration": "40.5 s",
+        "sampling": {"keep": ["probes"]},
+    }
+    probes = dumbbell.run(experiment, engine="linux").probes.sort("time_ns")
+    second = pl.col("time_ns") // 1_000_000_000
+    windows = probes.filter(second % 2 == 1).group_by(second.alias("second"))
+    fates = windows.agg((pl.col("delay_ns") < 0).alias("lost"))["lost"].to_list()
+    assert len(fates) == 20 and len({tuple(one) for one in fates}) > 15
+    assert 70 < sum(map(sum, fates)) < 130
