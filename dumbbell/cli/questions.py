@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -32,7 +35,7 @@ def ask() -> tuple[Starter, Answers]:
     starter = _asked("Network", "dumbbell", lambda text: starter_named(text.lower()))
     answers = starter.defaults
 
-    def line(text: str) -> Answers:
+    def path(text: str) -> Answers:
         found = answers.with_line(text)
         read(starter, found)
         return found
@@ -47,7 +50,7 @@ def ask() -> tuple[Starter, Answers]:
         affordable(starter, found)
         return found
 
-    answers = _asked("Rate and RTT of the bottleneck", f"{answers.rate}, {answers.rtt}", line)
+    answers = _asked("Rate and RTT of the bottleneck", f"{answers.rate}, {answers.rtt}", path)
     known = ", ".join(single_path())
     answers = _asked(
         f"Congestion controls that compete ({known})", ", ".join(answers.controls), controls
@@ -58,13 +61,33 @@ def ask() -> tuple[Starter, Answers]:
     return starter, answers
 
 
+def next_line() -> str:
+    """The next line of standard input. At a terminal Ctrl-C ends the wait whenever it comes.
+
+    `input` reads after it looked for signals; one in between would wait for the next line.
+    The descriptor that each signal is written to ends `select` also if the signal came before.
+    """
+    signal.siginterrupt(signal.SIGINT, True)  # polars lets reads go on after Ctrl-C
+    if not sys.stdin.isatty():
+        return input()
+    signals, written = os.pipe()
+    os.set_blocking(written, False)
+    before = signal.set_wakeup_fd(written, warn_on_full_buffer=False)
+    try:
+        select.select([sys.stdin, signals], [], [])
+        return input()
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(signals)
+        os.close(written)
+
+
 def _asked(question: str, default: str, read_answer: Callable[[str], _Answer]) -> _Answer:
     """Answer to a question, as `read_answer` reads it; Enter is the default."""
     while True:
         console.err.print(f"{question} [{default}]: ", end="", soft_wrap=True)
-        signal.siginterrupt(signal.SIGINT, True)  # polars lets reads go on after Ctrl-C
         try:
-            text = input().strip()
+            text = next_line().strip()
         except EOFError:
             console.say("")
             raise DumbbellError(

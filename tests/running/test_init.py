@@ -335,6 +335,11 @@ def test_ctrl_c_at_a_question(answers: list[bytes], tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_ctrl_c_right_behind_a_question_is_not_lost() -> None:
+    """`input` looks for signals and then reads: one in between waited for Enter."""
+    subprocess.run([sys.executable, "-m", "tests.running.ctrl_c"], cwd=ROOT, check=True)
+
+
 @pytest.mark.parametrize(
     ("option", "names"), [("--example", example_names()), ("--template", list(NAMES))]
 )
