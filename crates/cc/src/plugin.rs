@@ -1,15 +1,17 @@
-//! Congestion controls from outside of the program: who makes their instances, and how they fail.
+//! Congestion controls and transport stacks from outside of the program: who makes their instances, and how
+//! they fail.
 
 use crate::CongestionControl;
 use dumbbell_model::catalogue::plugin::Plugin;
 use dumbbell_model::TcpOptions;
+use dumbbell_stack::{Spec, Stack};
 use std::fmt;
 
 /// Where a plug-in failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Name of the plug-in.
-    pub plugin: String,
+    /// Kind and name: `plug-in mine`, `stack quinn`.
+    pub who: String,
     /// Flow whose instance failed.
     pub flow: String,
     /// Virtual time, ns.
@@ -20,9 +22,9 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { plugin, flow, at_ns, what } = self;
+        let Self { who, flow, at_ns, what } = self;
         let (s, us) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000 / 1000);
-        write!(f, "plug-in {plugin}, flow {flow}, at {s}.{us:06} s: {what}")
+        write!(f, "{who}, flow {flow}, at {s}.{us:06} s: {what}")
     }
 }
 
@@ -33,6 +35,19 @@ pub trait Plugins: Send + Sync {
 
     /// Creates the instance of a flow.
     fn make(&self, plugin: Plugin, flow: &str, options: &TcpOptions) -> Box<dyn CongestionControl>;
+
+    /// Transport stacks of this build, by name.
+    fn stacks(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Creates the connection of a flow.
+    ///
+    /// # Errors
+    /// What the stack cannot do.
+    fn stack(&self, name: &str, _flow: &str, _spec: &Spec) -> Result<Box<dyn Stack>, String> {
+        Err(format!("this build has no stack {name}"))
+    }
 
     /// First failure of an instance.
     fn failure(&self) -> Option<Failure>;

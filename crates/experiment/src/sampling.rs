@@ -181,7 +181,7 @@ fn probes(flow: &Value, duration_ns: u64) -> f64 {
         let bits = 8.0 * number(&video["datagram_bytes"]);
         return frames + duration_ns as f64 * 1e-9 * number(&video["rate_bps"]) / bits;
     }
-    if traffic.get("tcp").is_some() {
+    if traffic.get("tcp").is_some() || traffic.get("quic").is_some() {
         0.0
     } else {
         f64::INFINITY

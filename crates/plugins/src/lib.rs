@@ -9,10 +9,11 @@ mod native;
 mod page;
 mod phases;
 mod run;
+mod stacks;
 
 pub use bounds::{packets, window};
 pub use described::{properties, Described};
 pub use library::Library;
 pub use page::{Page, PAGE_BYTES};
 pub use phases::kept;
-pub use run::{Maker, Makers, RunPlugins, Told};
+pub use run::{Maker, Makers, RunPlugins, Stacks, Told};

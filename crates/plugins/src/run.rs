@@ -1,10 +1,12 @@
 //! The plug-ins of one run.
 
 use crate::page::Page;
+use crate::stacks::Watched;
 use dumbbell_cc::plugin::{Failure, Plugins};
 use dumbbell_cc::CongestionControl;
 use dumbbell_model::catalogue::plugin::{Facts, Plugin};
 use dumbbell_model::TcpOptions;
+use dumbbell_stack::{Spec, Stack};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,10 +22,13 @@ pub trait Maker: Send + Sync {
 /// Makers by the SHA-256 of their files.
 pub type Makers = BTreeMap<String, Arc<dyn Maker>>;
 
+/// Makers of transport stacks by name.
+pub type Stacks = BTreeMap<&'static str, Arc<dyn dumbbell_stack::Maker>>;
+
 /// Where an instance tells what it does.
 #[derive(Clone, Debug)]
 pub struct Told {
-    plugin: String,
+    who: String,
     flow: String,
     number: u32,
     page: Arc<Page>,
@@ -35,8 +40,8 @@ impl Told {
     pub fn failed(&self, at_ns: u64, what: String) {
         let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if first.is_none() {
-            let Self { plugin, flow, .. } = self.clone();
-            *first = Some(Failure { plugin, flow, at_ns, what });
+            let Self { who, flow, .. } = self.clone();
+            *first = Some(Failure { who, flow, at_ns, what });
         }
     }
 
@@ -52,6 +57,7 @@ impl Told {
 /// The plug-ins of one run.
 pub struct RunPlugins {
     makers: Makers,
+    stacks: Stacks,
     page: Arc<Page>,
     flows: Mutex<u32>,
     failure: Arc<Mutex<Option<Failure>>>,
@@ -60,7 +66,27 @@ pub struct RunPlugins {
 impl RunPlugins {
     /// Plug-ins that a run may use; `page` tells where it is.
     pub fn new(makers: Makers, page: Arc<Page>) -> Self {
-        Self { makers, page, flows: Mutex::default(), failure: Arc::default() }
+        let (stacks, flows) = (Stacks::new(), Mutex::default());
+        Self { makers, stacks, page, flows, failure: Arc::default() }
+    }
+
+    /// The same with these transport stacks.
+    #[must_use]
+    pub fn with_stacks(self, stacks: Stacks) -> Self {
+        Self { stacks, ..self }
+    }
+
+    fn told(&self, who: String, flow: &str) -> Told {
+        let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = Told {
+            who,
+            flow: flow.to_owned(),
+            number: *flows,
+            page: Arc::clone(&self.page),
+            failure: Arc::clone(&self.failure),
+        };
+        *flows += 1;
+        told
     }
 }
 
@@ -72,15 +98,7 @@ impl Plugins for RunPlugins {
 
     fn make(&self, plugin: Plugin, flow: &str, options: &TcpOptions) -> Box<dyn CongestionControl> {
         let facts = &plugin.known().facts;
-        let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = Told {
-            plugin: facts.name.clone(),
-            flow: flow.to_owned(),
-            number: *flows,
-            page: Arc::clone(&self.page),
-            failure: Arc::clone(&self.failure),
-        };
-        *flows += 1;
+        let told = self.told(format!("plug-in {}", facts.name), flow);
         let made = match self.makers.get(&facts.sha256) {
             Some(maker) => maker.make(facts, told.clone()),
             None => Err("its file is not loaded".to_owned()),
@@ -89,6 +107,22 @@ impl Plugins for RunPlugins {
             told.failed(0, what);
             dumbbell_cc::plugin::instead(options)
         })
+    }
+
+    fn stacks(&self) -> Vec<&'static str> {
+        self.stacks.keys().copied().collect()
+    }
+
+    fn stack(&self, name: &str, flow: &str, spec: &Spec) -> Result<Box<dyn Stack>, String> {
+        let told = self.told(format!("stack {name}"), flow);
+        let maker = self.stacks.get(name).ok_or_else(|| format!("no stack {name}"));
+        match maker.and_then(|maker| maker.make(spec)) {
+            Ok(stack) => Ok(Box::new(Watched::new(stack, told, spec.datagram_bytes))),
+            Err(what) => {
+                told.failed(0, what.clone());
+                Err(what)
+            }
+        }
     }
 
     fn failure(&self) -> Option<Failure> {

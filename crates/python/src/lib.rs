@@ -7,6 +7,7 @@ mod experiment;
 mod network;
 mod plugins;
 mod policy;
+mod stacks;
 mod trace;
 mod worlds;
 
@@ -192,7 +193,7 @@ fn run(
 ) -> PyResult<Output> {
     let makers = plugins.map_or_else(|| Ok(Makers::new()), plugins::makers)?;
     let page = plugins::page(page)?;
-    let plugins = RunPlugins::new(makers, Arc::clone(&page));
+    let plugins = RunPlugins::new(makers, Arc::clone(&page)).with_stacks(stacks::known());
     let scenario = Scenario::from_json(scenario_json).map_err(|e| scenario_error(py, &e))?;
     let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
     let watched = Watched { shared: &shared, page: &page };

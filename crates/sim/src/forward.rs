@@ -1,7 +1,7 @@
 //! Path of a packet: from its host through the pipes to its destination, with what is recorded of it.
 
 use crate::arena::Handle;
-use crate::endpoint::{Arrival, Created, Endpoint, Timer};
+use crate::endpoint::{Arrival, Created, Endpoint, Ends, Timer};
 use crate::network::ip_fragment::defragment;
 use crate::network::link::drop_reason::DropReason;
 use crate::network::link::Offered;
@@ -11,6 +11,7 @@ use crate::world::{World, LINE, QUEUE};
 use dumbbell_model::scenario::NodeKind;
 use dumbbell_model::Time;
 use dumbbell_packet::frame::NO_FLOW;
+use dumbbell_packet::Body;
 
 impl World<'_> {
     /// Forwards and sends until nothing is left to do at this instant, in order of arrival.
@@ -151,6 +152,7 @@ impl World<'_> {
             if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
                 flow.under_way += 1;
             }
+            self.tell(copy, Endpoint::on_copied);
             self.offer(pipe, Handle { hop: packet.hop, ..copy });
         }
         self.offer(pipe, packet)
@@ -226,8 +228,17 @@ impl World<'_> {
         }
     }
 
+    /// Tells the endpoint of a datagram what became of it.
+    fn tell(&mut self, packet: Handle, what: fn(&mut Ends, bool, &Body)) {
+        let body = &self.arena.get(packet).body;
+        let Body::Udp { .. } = body else { return };
+        let endpoint = self.flows[packet.flow as usize].endpoint as usize;
+        what(&mut self.endpoints[endpoint], packet.outward, body);
+    }
+
     pub(crate) fn drop_packet(&mut self, pipe: usize, packet: Handle, reason: DropReason) {
         let handle = packet;
+        self.tell(packet, Endpoint::on_dropped);
         if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
             flow.dropped += 1;
             flow.under_way -= 1;

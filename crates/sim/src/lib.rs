@@ -29,7 +29,7 @@ mod world;
 
 pub use budget::{budget, Budget};
 use dumbbell_cc::plugin::{Failure, NoPlugins, Plugins};
-use dumbbell_model::scenario::Algorithm;
+use dumbbell_model::scenario::{Algorithm, Traffic};
 use dumbbell_model::tables::Table;
 use dumbbell_model::{Scenario, ScenarioError, Time};
 use held::Held;
@@ -109,6 +109,20 @@ fn refuse_plugins(scenario: &Scenario, plugins: &dyn Plugins) -> Result<(), Scen
         if let Some(why) = plugins.refusal(plugin) {
             let message = format!("plug-in {}: {why}", plugin.known().facts.name);
             return Err(ScenarioError { path: format!("{at}.congestion_control"), message });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses stacks that this build has not.
+fn refuse_stacks(scenario: &Scenario, plugins: &dyn Plugins) -> Result<(), ScenarioError> {
+    let stacks = plugins.stacks();
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        let Traffic::Quic(quic) = &flow.traffic else { continue };
+        if !stacks.contains(&quic.stack.name()) {
+            let known = if stacks.is_empty() { "none".to_owned() } else { stacks.join(", ") };
+            let message = format!("{} is not in this build, which has: {known}", quic.stack.name());
+            return Err(ScenarioError { path: format!("flows[{number}].traffic.quic.stack"), message });
         }
     }
     Ok(())

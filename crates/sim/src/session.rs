@@ -3,7 +3,7 @@
 
 use crate::held::Held;
 use crate::world::World;
-use crate::{arrive, refuse_plugins, refuse_programs, setup, Monitor, Output, RunError};
+use crate::{arrive, refuse_plugins, refuse_programs, refuse_stacks, setup, Monitor, Output, RunError};
 use dumbbell_cc::plugin::Plugins;
 use dumbbell_model::digest::digest;
 use dumbbell_model::{Scenario, Time};
@@ -104,6 +104,7 @@ pub(crate) fn begin<'a>(
     scenario.validate()?;
     refuse_programs(&scenario)?;
     refuse_plugins(&scenario, &*plugins)?;
+    refuse_stacks(&scenario, &*plugins)?;
     if !scenario.arrivals.is_empty() && arrive::needs_all(&scenario) {
         let all = scenario.drawn(seed).into_owned();
         scenario = Held::Shared(Arc::new(Scenario { arrivals: Vec::new(), ..all }));

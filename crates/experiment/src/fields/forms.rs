@@ -58,6 +58,7 @@ forms! {
     MPTCP: |node| of("congestion_control", node), crate::schema::algorithms(&crate::fields::traffic::every());
     VOICE: |node| of("codec", node), json!({"type": "string", "enum": ["g711"]});
     UDP: |node| of("rate", node), json!({"type": "string", "examples": ["10 Mbit/s"]});
+    QUIC: |node| of("congestion_control", node), json!({"type": "string", "examples": ["cubic"]});
     VIDEO: |node| of("rate", node), json!({"type": "string", "examples": ["10 Mbit/s"]});
     PING: |node| of("interval", node), json!({"type": "string", "examples": ["1 s"]});
     CAPTURE: switch, json!({"type": "boolean"});

@@ -37,6 +37,7 @@ sections! {
     udp = of_kind("udp", "UdpSpec");
     ping = of_kind("ping", "PingSpec");
     video = of_kind("video", "VideoSpec");
+    quic = of_kind("quic", "QuicSpec");
     arrivals = section("ArrivalsSpec", "Poisson process of TCP flows, given by flows per second or by load.", vec![
         need("name", Kind::Name, "Name of the process. Its flows are name.1, name.2 and so on."),
         opt("group", Kind::Name, "Group of the flows."),
@@ -78,8 +79,9 @@ sections! {
         opt("udp", Kind::Short(udp, Form::UDP), "A UDP flow: a rate of payload, or fields."),
         opt("ping", Kind::Short(ping, Form::PING), "Echo requests: their interval, or fields."),
         opt("video", Kind::Short(video, Form::VIDEO), "Video over UDP: a rate of payload, or fields."),
+        opt("quic", Kind::Short(quic, Form::QUIC), "A connection of a QUIC stack: the name of its congestion control, or fields."),
         opt("voice", Kind::Short(voice, Form::VOICE), "A voice call over RTP: the name of a codec."),
-    ]).one_of(&["tcp", "mptcp", "udp", "ping", "video", "voice"]).hint(|key| rules::option_hint(key, "tcp."));
+    ]).one_of(&["tcp", "mptcp", "udp", "ping", "video", "quic", "voice"]).hint(|key| rules::option_hint(key, "tcp."));
     lognormal = section("LognormalSpec", "Lognormal distribution. `sigma`: standard deviation of the natural logarithm.", vec![
         need("median", Kind::PositiveSize, "Median size."),
         need("sigma", Kind::Positive, "Standard deviation of the logarithm of the size."),

@@ -1,7 +1,7 @@
 //! Kinds of traffic. To add one, write an entry here and a file of the same name in
 //! `crates/model/src/traffic` (fields, checks), `crates/sim/src/endpoint` and `crates/guest/src/traffic`.
 
-use super::parameter::{bytes, choice, flag, of_unit, rate, time, Parameter, Unit};
+use super::parameter::{bytes, choice, flag, of_unit, rate, time, whole, Parameter, Unit};
 use serde::Serialize;
 
 /// Calls a macro with `Variant module HeldType { entry };` for every kind of traffic.
@@ -40,6 +40,14 @@ macro_rules! for_traffic {
                 about: "While on, video frames at an interval, split into datagrams; while off, nothing.",
                 short: "rate",
                 parameters: VIDEO,
+            };
+            Quic quic Quic {
+                title: "QUIC connection",
+                linux: "socket(AF_INET, SOCK_DGRAM)",
+                source: "RFC 9000, RFC 9002",
+                about: "A connection of a QUIC stack: the stack itself runs, over UDP.",
+                short: "congestion_control",
+                parameters: QUIC,
             };
         }
     };
@@ -88,6 +96,16 @@ const VIDEO: &[Parameter] = &[
         .at("off_ns", "time off, 0 s: always on; with `exponential` the mean"),
     choice("lengths", &["fixed", "exponential"])
         .at("lengths", "fixed times on and off, or drawn from exponential distributions"),
+];
+
+const QUIC: &[Parameter] = &[
+    choice("stack", &["quinn"]).at("stack", "the stack, which runs at both ends"),
+    choice("congestion_control", &["cubic", "bbr", "new_reno"])
+        .at("congestion_control", "congestion control of the stack at the sender"),
+    whole("streams", 1, 100, 1).at("streams", "streams that are written at once"),
+    bytes("bytes", 0)
+        .within(0, ANY)
+        .at("bytes", "bytes to send over all streams; 0 bytes: until `stop` or the end of the run"),
 ];
 
 /// Description of a kind of traffic.

@@ -236,7 +236,7 @@ pub(crate) enum Report<'a> {
     },
 }
 
-/// Endpoint of traffic: five methods for every kind, and two for TCP.
+/// Endpoint of traffic: five methods for every kind, two for TCP, and two for datagrams with contents.
 pub(crate) trait Endpoint {
     /// Processes an arrived packet. Returns true if its payload was a duplicate.
     fn on_packet(&mut self, now: Time, arrival: &Arrival<'_>) -> bool;
@@ -292,6 +292,12 @@ pub(crate) trait Endpoint {
     fn on_queued(&mut self, _lane: u32, _outward: bool, _leaves: Option<Time>) -> Option<usize> {
         None
     }
+
+    /// A datagram was dropped by the network.
+    fn on_dropped(&mut self, _outward: bool, _body: &Body) {}
+
+    /// The network made a copy of a datagram.
+    fn on_copied(&mut self, _outward: bool, _body: &Body) {}
 
     /// Samples a flow's window for its means. Returns false if no further sample will follow.
     fn sample_window(&mut self, _lane: u32) -> bool {
@@ -368,6 +374,14 @@ macro_rules! define {
 
             fn report(&self, run: &Run<'_>, report: Report<'_>) {
                 each!(self, [$($variant)+], endpoint => endpoint.report(run, report));
+            }
+
+            fn on_dropped(&mut self, outward: bool, body: &Body) {
+                each!(self, [$($variant)+], endpoint => endpoint.on_dropped(outward, body));
+            }
+
+            fn on_copied(&mut self, outward: bool, body: &Body) {
+                each!(self, [$($variant)+], endpoint => endpoint.on_copied(outward, body));
             }
 
             fn on_queued(&mut self, lane: u32, outward: bool, leaves: Option<Time>) -> Option<usize> {

@@ -1,0 +1,26 @@
+//! QUIC by quinn-proto, as a stack of Dumbbell: client and server of one connection, virtual time, and all
+//! randomness from one seed. Encryption is null ([`null_tls`]): lengths are those of TLS 1.3 with AES-GCM,
+//! contents are not encrypted.
+
+mod application;
+mod connection;
+mod keys;
+mod null_tls;
+mod random;
+mod settings;
+
+pub use connection::Connection;
+use dumbbell_stack::{Maker, Spec, Stack};
+
+/// Version of quinn-proto.
+pub const VERSION: &str = "0.11.19";
+
+/// Makes connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Quinn;
+
+impl Maker for Quinn {
+    fn make(&self, spec: &Spec) -> Result<Box<dyn Stack>, String> {
+        Ok(Box::new(Connection::new(spec)?))
+    }
+}

@@ -1,0 +1,118 @@
+//! Settings of quinn: its defaults, but for what would read a clock or the system's random numbers.
+
+use crate::keys::{connection_id, Ids, Key};
+use crate::null_tls::NullTls;
+use crate::random::Random;
+use dumbbell_stack::Spec;
+use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
+use quinn_proto::{
+    ClientConfig, EndpointConfig, MtuDiscoveryConfig, ServerConfig, TimeSource, TransportConfig,
+    ValidationTokenConfig,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Smallest datagram that a path must carry (RFC 9000 §14).
+const SMALLEST_DATAGRAM_BYTES: u16 = 1200;
+/// Largest datagram that quinn looks for: IPv6 over Ethernet.
+const LARGEST_DATAGRAM_BYTES: u16 = 1452;
+/// Largest number of streams.
+const STREAMS: u32 = 100;
+
+/// Random streams of the adapter.
+enum Purpose {
+    ClientEndpoint,
+    ServerEndpoint,
+    ClientIds,
+    ServerIds,
+    FirstId,
+    Keys,
+}
+
+/// Settings of both ends.
+pub(crate) struct Settings {
+    pub(crate) client_endpoint: Arc<EndpointConfig>,
+    pub(crate) server_endpoint: Arc<EndpointConfig>,
+    pub(crate) client: ClientConfig,
+    pub(crate) server: Arc<ServerConfig>,
+}
+
+/// Tokens are neither sent nor accepted: no time of day is needed.
+struct NoTime;
+
+impl TimeSource for NoTime {
+    #[allow(clippy::disallowed_types)]
+    fn now(&self) -> std::time::SystemTime {
+        std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
+    }
+}
+
+impl Settings {
+    /// # Errors
+    /// What quinn cannot do.
+    pub(crate) fn new(spec: &Spec) -> Result<Self, String> {
+        let random = |purpose: Purpose| Random::new(&spec.seed, purpose as u8);
+        let endpoint = |purpose: Purpose, ids: Purpose| {
+            let mut keys = random(Purpose::Keys);
+            let mut config = EndpointConfig::new(Arc::new(Key(keys.next())));
+            config.rng_seed(Some(random(purpose).seed()));
+            let ids = random(ids);
+            config.cid_generator(move || Box::new(Ids(ids.clone())));
+            Arc::new(config)
+        };
+        let transport = Arc::new(transport(spec)?);
+        let mut client = ClientConfig::new(Arc::new(NullTls));
+        let first = Mutex::new(random(Purpose::FirstId));
+        client.initial_dst_cid_provider(Arc::new(move || {
+            connection_id(&mut first.lock().unwrap_or_else(PoisonError::into_inner))
+        }));
+        client.transport_config(Arc::clone(&transport));
+        let mut keys = random(Purpose::Keys);
+        keys.next();
+        let mut server = ServerConfig::new(Arc::new(NullTls), Arc::new(Key(keys.next())));
+        let mut tokens = ValidationTokenConfig::default();
+        tokens.sent(0);
+        server
+            .transport_config(transport)
+            .validation_token_config(tokens)
+            .time_source(Arc::new(NoTime));
+        Ok(Self {
+            client_endpoint: endpoint(Purpose::ClientEndpoint, Purpose::ClientIds),
+            server_endpoint: endpoint(Purpose::ServerEndpoint, Purpose::ServerIds),
+            client,
+            server: Arc::new(server),
+        })
+    }
+}
+
+fn transport(spec: &Spec) -> Result<TransportConfig, String> {
+    if spec.datagram_bytes < SMALLEST_DATAGRAM_BYTES {
+        return Err(format!(
+            "QUIC needs datagrams of {SMALLEST_DATAGRAM_BYTES} bytes (RFC 9000 §14), the hosts' MTU \
+             leaves {}",
+            spec.datagram_bytes
+        ));
+    }
+    if spec.streams == 0 || spec.streams > STREAMS {
+        return Err(format!("{} streams; allowed: 1 to {STREAMS}", spec.streams));
+    }
+    let mut transport = TransportConfig::default();
+    let mut discovery = MtuDiscoveryConfig::default();
+    discovery.upper_bound(spec.datagram_bytes.min(LARGEST_DATAGRAM_BYTES));
+    transport.mtu_discovery_config(Some(discovery));
+    match spec.congestion_control.as_str() {
+        "new_reno" => {
+            transport.congestion_controller_factory(Arc::new(NewRenoConfig::default()));
+        }
+        "cubic" => {
+            transport.congestion_controller_factory(Arc::new(CubicConfig::default()));
+        }
+        "bbr" => {
+            transport.congestion_controller_factory(Arc::new(BbrConfig::default()));
+        }
+        other => {
+            return Err(format!("quinn has no {other}; allowed: new_reno, cubic, bbr"));
+        }
+    }
+    Ok(transport)
+}

@@ -1,0 +1,151 @@
+//! Connections over a bottleneck of 20 Mbit/s with a delay of 20 ms and a queue of 60 kB.
+
+use dumbbell_quinn::Quinn;
+use dumbbell_stack::{Maker, Side, Spec, Stack, State};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const NS_PER_BYTE: u64 = 400;
+const DELAY: Duration = Duration::from_millis(20);
+const QUEUE: Duration = Duration::from_millis(24);
+
+fn spec(congestion_control: &str) -> Spec {
+    Spec {
+        congestion_control: congestion_control.to_owned(),
+        streams: 3,
+        bytes: None,
+        datagram_bytes: 1472,
+        seed: [7; 32],
+    }
+}
+
+/// What an observer of the wire sees: FNV-1a over times, directions, ECN fields and bytes.
+struct Seen {
+    hash: u64,
+    datagrams: u64,
+    dropped: u64,
+    state: State,
+}
+
+fn run(spec: &Spec, stop: Option<Duration>, end: Duration) -> Seen {
+    let mut stack = match Quinn.make(spec) {
+        Ok(stack) => stack,
+        Err(why) => panic!("{why}"),
+    };
+    let stack: &mut dyn Stack = stack.as_mut();
+    let mut seen = Seen { hash: 0xcbf2_9ce4_8422_2325, datagrams: 0, dropped: 0, state: State::default() };
+    let mut line: BTreeMap<(Duration, u64), (Side, u8, Vec<u8>)> = BTreeMap::new();
+    let (mut now, mut number, mut busy) = (Duration::ZERO, 0, Duration::ZERO);
+    let mut stop = stop;
+    stack.open(now);
+    loop {
+        for side in Side::BOTH {
+            let mut out = Vec::new();
+            while let Some(sent) = stack.transmit(now, side, &mut out) {
+                for datagram in out.chunks(sent.datagram_bytes) {
+                    assert!(datagram.len() <= 1472 && sent.ecn_field < 4);
+                    let leaves = if side == Side::Client {
+                        let free = busy.max(now);
+                        if free - now > QUEUE {
+                            seen.dropped += 1;
+                            continue;
+                        }
+                        busy = free + Duration::from_nanos(NS_PER_BYTE * datagram.len() as u64);
+                        busy
+                    } else {
+                        now
+                    };
+                    number += 1;
+                    line.insert((leaves + DELAY, number), (side, sent.ecn_field, datagram.to_vec()));
+                }
+                out.clear();
+            }
+        }
+        let timer = Side::BOTH.iter().filter_map(|&side| stack.deadline(side)).min();
+        let arrival = line.keys().next().map(|&(at, _)| at);
+        let Some(next) = [timer, arrival, stop].into_iter().flatten().min() else { break };
+        if next > end {
+            break;
+        }
+        now = next.max(now);
+        if stop.is_some_and(|stop| stop <= now) {
+            stop = None;
+            stack.stop(now);
+        } else if arrival == Some(now) {
+            let Some((_, (from, ecn, datagram))) = line.pop_first() else { break };
+            let to = if from == Side::Client { Side::Server } else { Side::Client };
+            let bytes = now.as_nanos().to_le_bytes();
+            for byte in bytes.iter().chain([&ecn, &(from as u8)]).chain(&datagram) {
+                seen.hash = (seen.hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+            }
+            seen.datagrams += 1;
+            stack.receive(now, to, ecn, &datagram);
+        } else {
+            Side::BOTH.iter().for_each(|&side| stack.wake(now, side));
+        }
+    }
+    seen.state = stack.state();
+    seen
+}
+
+const TEN: Duration = Duration::from_secs(10);
+
+#[test]
+fn every_congestion_control_fills_the_line_and_repeats_itself() {
+    for control in ["new_reno", "cubic", "bbr"] {
+        let seen = run(&spec(control), None, TEN);
+        let rate = seen.state.delivered_bytes as f64 * 8.0 / 10.0;
+        // 20 Mbit/s carry at most 1452 of 1452 bytes of a datagram here.
+        assert!((17e6..20e6).contains(&rate), "{control}: {rate}");
+        assert!(seen.dropped > 0 && seen.state.lost_packets > Some(0), "{control}");
+        assert!(seen.state.rtt_min >= Some(2 * DELAY), "{control}");
+        assert_eq!(seen.state.datagram_bytes, Some(1452), "{control}");
+        assert_eq!(seen.state.lost, None, "{control}");
+        assert_eq!(run(&spec(control), None, TEN).hash, seen.hash, "{control}");
+        let other = Spec { seed: [8; 32], ..spec(control) };
+        assert_ne!(run(&other, None, TEN).hash, seen.hash, "{control}");
+    }
+}
+
+#[test]
+fn the_handshake_takes_a_round_trip_and_finite_data_arrives_whole() {
+    for bytes in [1, 2, 3, 1_000_000] {
+        let seen = run(&Spec { bytes: Some(bytes), ..spec("cubic") }, None, TEN);
+        let state = seen.state;
+        assert_eq!(state.delivered_bytes, bytes);
+        assert!(state.established >= Some(2 * DELAY) && state.established < Some(3 * DELAY));
+        assert!(state.received >= Some(3 * DELAY), "{:?}", state.received);
+        assert!(state.acknowledged >= state.received.map(|at| at + DELAY));
+        assert_eq!(state.received, state.last_delivery);
+    }
+}
+
+#[test]
+fn nothing_is_sent_for_the_first_time_after_the_stop() {
+    let stop = Duration::from_secs(2);
+    let seen = run(&spec("cubic"), Some(stop), TEN);
+    // What was in the queue and on the line arrives.
+    assert!(seen.state.last_delivery < Some(stop + QUEUE + 2 * DELAY));
+    assert_eq!(seen.state.acknowledged, None);
+}
+
+#[test]
+fn what_quinn_cannot_do_is_said() {
+    let refused = |spec: Spec| Quinn.make(&spec).err().unwrap_or_default();
+    assert_eq!(refused(spec("vegas")), "quinn has no vegas; allowed: new_reno, cubic, bbr");
+    assert!(refused(Spec { datagram_bytes: 1000, ..spec("cubic") }).contains("RFC 9000 §14"));
+    assert!(refused(Spec { streams: 0, ..spec("cubic") }).contains("allowed: 1 to 100"));
+}
+
+#[test]
+fn foreign_datagrams_break_nothing() {
+    let Ok(mut stack) = Quinn.make(&spec("cubic")) else { panic!("made") };
+    stack.open(Duration::ZERO);
+    for (number, length) in (0..2000_u32).map(|number| (number, number as usize % 1500)) {
+        let bytes: Vec<u8> =
+            (0..length).map(|at| (number.wrapping_mul(2_654_435_761) >> (at % 24)) as u8).collect();
+        stack.receive(Duration::from_millis(1), Side::BOTH[number as usize % 2], 0, &bytes);
+        let mut out = Vec::new();
+        while stack.transmit(Duration::from_millis(1), Side::Server, &mut out).is_some() {}
+    }
+}
