@@ -29,6 +29,7 @@ class Traffic(TypedDict, total=False):
     udp: Udp
     ping: Ping
     video: Video
+    quic: Quic
 
 
 #: Role of a node.
@@ -233,6 +234,12 @@ EchoProtocol = Literal["icmp", "udp"]
 
 #: Distribution of the times on and off.
 Lengths = Literal["fixed", "exponential"]
+
+#: A QUIC stack.
+QuicStack = Literal["quinn"]
+
+#: Congestion control of a QUIC stack.
+QuicControl = Literal["cubic", "bbr", "new_reno"]
 
 
 class Scenario(TypedDict):
@@ -639,3 +646,12 @@ class Video(TypedDict):
     on_ns: int
     off_ns: int
     lengths: Lengths
+
+
+class Quic(TypedDict):
+    """A QUIC connection."""
+
+    stack: QuicStack
+    congestion_control: QuicControl
+    streams: int
+    bytes: int

@@ -18,6 +18,7 @@ from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.arrivals import without_arrivals
+from dumbbell.metrics.definition import CONNECTIONS
 from dumbbell.rows import where_rows
 from dumbbell.summary.flow_names import algorithm
 
@@ -81,7 +82,7 @@ def delay_throughput(
 def _points(results: Tables, where: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     columns = ("goodput_mbps", *_DELAYS)
     results = without_arrivals(results)
-    frame = where_rows(results.flows, where).filter(pl.col("kind").is_in(["tcp", "mptcp"]))
+    frame = where_rows(results.flows, where).filter(pl.col("kind").is_in(CONNECTIONS))
     for name in columns:
         one = METRICS[name].measure(results).select("run", "flow", pl.col("value").fill_nan(None))
         frame = frame.join(one.rename({"value": name}), on=["run", "flow"], maintain_order="left")

@@ -13,11 +13,11 @@ from dumbbell.figures.factor import rounded, series_name, words
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.theme import label_angle
 from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.definition import CONNECTIONS
 from dumbbell.rows import Where, where_rows
 
 #: Pixels of a row.
 _ROW = 52
-_KINDS = ("tcp", "mptcp")
 
 
 def matrix(
@@ -42,7 +42,7 @@ def matrix(
         ValueError: No two factors name algorithms, no flows follow them, or factors stay open.
     """
     rows, columns = _factors(results, by, x)
-    goodput = METRICS["goodput_mbps"].measure(results).filter(pl.col("kind").is_in(_KINDS))
+    goodput = METRICS["goodput_mbps"].measure(results).filter(pl.col("kind").is_in(CONNECTIONS))
     frame = where_rows(goodput.filter(pl.col("value").is_not_nan()), where or {})
     left = [
         name

@@ -11,6 +11,7 @@ from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.figures.thinning import thinned
 from dumbbell.metrics import Tables
+from dumbbell.metrics.definition import CONNECTIONS, CONTROLLED
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.load import queueing_delay_samples
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
@@ -27,8 +28,8 @@ _SOME = 0.02
 #: Algorithms whose colours queues and Jain's index have: black and grey, as no flow with a window.
 _QUEUE_STYLE, _ALL_STYLE = "ping", "udp"
 #: Line of Jain's index.
-_ALL = "TCP flows"
-_DATA = ("tcp", "mptcp", "subflow", "udp")
+_ALL = "connections"
+_DATA = (*CONTROLLED, "udp")
 
 
 def over_time(
@@ -98,7 +99,7 @@ def _flows(
     shared = rates.filter(~pl.col("flow").is_in(list(whole if subflows else ())))
     if shared["line"].n_unique() > 1:
         yield from _lines("Share of all goodput (%)", _shares(shared), pl.col("share"))
-    tcp = [row["flow"] for row in data if row["kind"] in ("tcp", "mptcp")]
+    tcp = [row["flow"] for row in data if row["kind"] in CONNECTIONS]
     yield from _fairness(rates.filter(pl.col("flow").is_in(tcp)))
 
 

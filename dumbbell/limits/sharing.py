@@ -46,8 +46,10 @@ def bottlenecks(scenario: str, flows: Iterable[str]) -> Bottlenecks:
     applications: dict[str, Any] = {
         flow["name"]: flow["traffic"].get("tcp") for flow in spec["flows"]
     }
+    quic: dict[str, Any] = {flow["name"]: flow["traffic"].get("quic") for flow in spec["flows"]}
     applications |= {one["name"]: one for one in spec.get("connections", ())}
-    bulk = (name for name in names if _is_bulk(applications.get(name) or {}))
+    bulk = {name for name in names if _is_bulk(applications.get(name) or {})}
+    bulk |= {name for name in names if (own := quic.get(name)) and not own["bytes"]}
     return Bottlenecks(found, frozenset(bulk))
 
 

@@ -181,11 +181,15 @@ def keys(tables: Tables) -> list[str]:
     return ["run", *tables.experiment.factors, "repeat", "seed"]
 
 
-#: Kinds of flows that are TCP: a connection, one over several subflows, one of these.
-TCP = ("tcp", "mptcp", "subflow")
+#: Kinds of flows that are whole connections.
+CONNECTIONS = ("tcp", "mptcp", "quic")
+#: Kinds of flows with a congestion control: connections, and subflows of Multipath TCP.
+CONTROLLED = (*CONNECTIONS, "subflow")
+#: Kinds of flows that carry data, each byte once.
+DATA = (*CONNECTIONS, "udp")
 
 
-def per_flow(value: pl.Expr, kinds: tuple[str, ...] = (*TCP, "udp", "ping")) -> Measurement:
+def per_flow(value: pl.Expr, kinds: tuple[str, ...] = (*CONTROLLED, "udp", "ping")) -> Measurement:
     """A measurement that evaluates `value` in each row of `flows` of these kinds; NaN elsewhere."""
 
     def measure(tables: Tables) -> pl.DataFrame:

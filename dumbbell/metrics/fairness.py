@@ -45,8 +45,8 @@ JAIN = Metric(
     name="jain",
     label="Jain's index",
     unit="",
-    formula="(Σ x)² / (n · Σ x²) over the goodputs x of the n TCP, MPTCP and UDP flows of a run "
-    "that were opened",
+    formula="(Σ x)² / (n · Σ x²) over the goodputs x of the n TCP, MPTCP, QUIC and UDP flows of a "
+    "run that were opened",
     place="goodput of each flow",
     window="as goodput: each flow over its own life",
     source="Jain, Chiu, Hawe: DEC-TR-301, 1984; RFC 5166 §2.4.1",

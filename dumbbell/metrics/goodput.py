@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import LIFE_S, LIFE_WORDS, TCP, Metric, known, per_flow, ratio
+from dumbbell.metrics.definition import (
+    CONTROLLED,
+    LIFE_S,
+    LIFE_WORDS,
+    Metric,
+    known,
+    per_flow,
+    ratio,
+)
 
 GOODPUT = Metric(
     name="goodput_mbps",
@@ -18,7 +26,7 @@ GOODPUT = Metric(
     "throughput",
     computed=per_flow(
         pl.when(pl.col("start_ns") >= 0).then(ratio(known("delivered_bytes") * 8e-6, LIFE_S)),
-        (*TCP, "udp"),
+        (*CONTROLLED, "udp"),
     ),
 )
 

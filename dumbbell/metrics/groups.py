@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import Metric, Tables, keys, known
+from dumbbell.metrics.definition import CONNECTIONS, Metric, Tables, keys, known
 
 _TIME_S = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
 _SPAN_S = (pl.col("end_ns").max() - pl.col("start_ns").min()) / 1e9
@@ -17,7 +17,7 @@ _WINDOW = "each connection from start_ns to end_ns; NaN if one of the group is n
 def _connections(tables: Tables) -> pl.DataFrame:
     """The TCP and MPTCP flows in a group, with `finished`: all was sent and acknowledged."""
     done = tables.transfers.select("run", "flow", pl.lit(value=True).alias("finished"))
-    grouped = pl.col("kind").is_in(["tcp", "mptcp"]) & (pl.col("group") != "")
+    grouped = pl.col("kind").is_in(CONNECTIONS) & (pl.col("group") != "")
     return (
         tables.flows.filter(grouped)
         .join(done, on=["run", "flow"], how="left", maintain_order="left")
@@ -47,7 +47,7 @@ TIME = Metric(
     name="group_time_s",
     label="Time of a group's connections",
     unit="s",
-    formula="Σ over the TCP flows of the group: (end_ns − start_ns) / 10⁹",
+    formula="Σ over the connections of the group: (end_ns − start_ns) / 10⁹",
     place="the sender: from its SYN until all is acknowledged",
     window=_WINDOW,
     source="Wireshark's duration of a conversation, added up; what study 2 calls transfer time",
@@ -59,7 +59,7 @@ COMPLETION = Metric(
     name="group_completion_s",
     label="Completion of a group",
     unit="s",
-    formula="(latest end_ns − earliest start_ns) / 10⁹ over the TCP flows of the group",
+    formula="(latest end_ns − earliest start_ns) / 10⁹ over the connections of the group",
     place="the sender",
     window=_WINDOW,
     source="the wait of a person who has asked for all of them",
@@ -71,7 +71,8 @@ RATE = Metric(
     name="group_rate_kbps",
     label="Rate of a group's connections",
     unit="kbit/s",
-    formula="mean over the TCP flows of the group: 8 · delivered_bytes / (end_ns − start_ns) · 10⁶",
+    formula="mean over the connections of the group: 8 · delivered_bytes / "
+    "(end_ns − start_ns) · 10⁶",
     place="the receivers' in-order streams: payload without headers",
     window=_WINDOW,
     source="as goodput_mbps, with the handshake's time",
@@ -93,7 +94,7 @@ RETRANSMITTED = Metric(
     name="group_retransmitted_percent",
     label="Retransmissions of a group",
     unit="%",
-    formula="100 · Σ tap_retransmissions / Σ tap_data_packets over the TCP flows of the group "
+    formula="100 · Σ tap_retransmissions / Σ tap_data_packets over the connections of the group "
     "that the tap saw",
     place="the flows' tap; retransmissions of what was lost before it count",
     window="the whole run",
@@ -111,7 +112,7 @@ TIMEOUTS = Metric(
     name="group_timeouts",
     label="Retransmission time-outs of a group",
     unit="",
-    formula="Σ timeouts over the TCP flows of the group",
+    formula="Σ timeouts over the connections of the group",
     place="the senders",
     window="the whole run",
     source="RFC 6298 §5",

@@ -5,11 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from dumbbell.metrics.arrivals import without_arrivals
-from dumbbell.metrics.definition import Metric, Tables, keys, present
+from dumbbell.metrics.definition import DATA, Metric, Tables, keys, present
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.goodput import GOODPUT
 from dumbbell.metrics.sharing import (
-    DATA,
     bulk_rates_by_pipe,
     fair_shares,
     lasting_flows,
@@ -98,7 +97,7 @@ JOINT_SHARE = Metric(
     name="joint_share",
     label="Joint share of the bottleneck",
     unit="share",
-    formula="joint_goodput_mbps / its sum over the TCP, MPTCP and UDP flows with the same "
+    formula="joint_goodput_mbps / its sum over the TCP, MPTCP, QUIC and UDP flows with the same "
     "bottleneck (without flows of arrivals); NaN for a flow that has its bottleneck alone",
     place="goodput of each flow; its bottleneck is the narrowest pipe of its path",
     window=WORDS,

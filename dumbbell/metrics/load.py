@@ -17,6 +17,7 @@ from dumbbell.limits.pipes import (
 )
 from dumbbell.metrics.active import active_windows
 from dumbbell.metrics.definition import (
+    CONNECTIONS,
     Measurement,
     Metric,
     Tables,
@@ -39,7 +40,7 @@ def load_windows(tables: Tables) -> pl.DataFrame:
     `first_start_ns` is when the first TCP flow starts: before it the line is idle. `common` is
     false where the TCP flows have no time in common, and the time is that of the run.
     """
-    tcp = pl.col("kind").is_in(["tcp", "mptcp"]) & (pl.col("start_ns") >= 0)
+    tcp = pl.col("kind").is_in(CONNECTIONS) & (pl.col("start_ns") >= 0)
     found = tables.flows.group_by("run").agg(
         pl.col("start_ns").filter(tcp).max().alias("load_start_ns"),
         pl.col("end_ns").filter(tcp).min().alias("load_end_ns"),
@@ -78,7 +79,7 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
     window_s = (pl.col("load_end_ns") - pl.col("load_start_ns")) / 1e9
     rate = ratio(known("delivered_bytes") * 8e-6, window_s)
     carried = (
-        tables.flows.filter(pl.col("kind").is_in(["tcp", "mptcp"]))
+        tables.flows.filter(pl.col("kind").is_in(CONNECTIONS))
         .join(clients, on=["run", end], how="semi")
         .join(load_windows(tables), on="run")
         .group_by("run")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import TCP, Metric, Tables, keys, known, per_flow, ratio
+from dumbbell.metrics.definition import CONTROLLED, Metric, Tables, keys, known, per_flow, ratio
 
 ETHERNET_HEADER_BYTES = 14
 
@@ -43,7 +43,7 @@ FLOW_LOSS = Metric(
     place="all pipes on the flow's path",
     window="the whole run",
     source="study 3: (sent − received) / sent; RFC 7680",
-    computed=per_flow(ratio(known("dropped_packets"), known("sent_packets")), (*TCP, "udp")),
+    computed=per_flow(ratio(known("dropped_packets"), known("sent_packets")), (*CONTROLLED, "udp")),
 )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dumbbell.limits.flows import flow_limits, path_outages
 from dumbbell.limits.outages import Stretch, has_outages, within
-from dumbbell.metrics.definition import TCP, Measurement, Metric, Tables, keys
+from dumbbell.metrics.definition import CONTROLLED, Measurement, Metric, Tables, keys
 from dumbbell.scenario import Scenario, read_scenario
 
 _NONE = float("nan")
@@ -110,7 +110,7 @@ def _recovers(life: Life, outage: Stretch, since: int) -> float:
 
 def _lives(tables: Tables) -> pl.DataFrame:
     """Beginning and end of each TCP flow's life: `run`, `flow`, `begin_ns`, `last_ns`."""
-    flows = tables.flows.filter(pl.col("kind").is_in(TCP))
+    flows = tables.flows.filter(pl.col("kind").is_in(CONTROLLED))
     return flows.select(
         "run",
         "flow",
@@ -152,7 +152,7 @@ def _life(rows: pl.DataFrame, spec: Scenario, flow: str) -> Life:
 
 def _of_samples(value: Callable[[Life], float]) -> Measurement:
     def measure(tables: Tables) -> pl.DataFrame:
-        flows = tables.flows.filter(pl.col("kind").is_in(TCP))
+        flows = tables.flows.filter(pl.col("kind").is_in(CONTROLLED))
         flows = flows.select(*keys(tables), "flow", "kind", "congestion_control")
         specs = _specs(tables)
         rows: list[tuple[str, str, float]] = []

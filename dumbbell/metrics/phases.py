@@ -178,7 +178,9 @@ def _boundaries_ns(flows: Iterable[Mapping[str, Any]], spec: Scenario) -> list[i
 
 
 def ends_itself(flow: Flow) -> bool:
-    """True for a TCP flow of a given number of bytes."""
+    """True for a connection of a given number of bytes."""
+    if quic := flow["traffic"].get("quic"):
+        return bool(quic["bytes"])
     tcp: Any = flow["traffic"].get("tcp")
     source = tcp["source"] if tcp else None
     return isinstance(source, dict) and any(one.get("bytes") for one in source.values())

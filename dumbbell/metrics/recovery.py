@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from dumbbell.limits.flows import flow_limits
-from dumbbell.metrics.definition import TCP, Metric, Tables, keys
+from dumbbell.metrics.definition import CONTROLLED, Metric, Tables, keys
 from dumbbell.scenario import read_scenario
 
 #: The state of a sender without a loss or reordering (`tcp_ca_state`).
@@ -17,7 +17,7 @@ _SAMPLES_PER_RTT = 4
 
 
 def _measure(tables: Tables) -> pl.DataFrame:
-    flows = tables.flows.filter(pl.col("kind").is_in(TCP))
+    flows = tables.flows.filter(pl.col("kind").is_in(CONTROLLED))
     fine = _finely_sampled(tables, flows)
     rows: list[tuple[str, str, float]] = []
     if fine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import TCP, Metric, known, per_flow, ratio
+from dumbbell.metrics.definition import CONTROLLED, Metric, known, per_flow, ratio
 
 _PLACE = "arrival at the receiving host"
 _RUN = "the whole run"
@@ -19,7 +19,9 @@ REORDERED_RATIO = Metric(
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §3 (Type-P-Reordered), §4.1 (ratio)",
-    computed=per_flow(ratio(known("reordered_packets"), known("received_packets")), (*TCP, "udp")),
+    computed=per_flow(
+        ratio(known("reordered_packets"), known("received_packets")), (*CONTROLLED, "udp")
+    ),
     bounds=(0.0, 1.0),
 )
 
@@ -36,7 +38,7 @@ EXTENT_MEAN = Metric(
         pl.when(pl.col("reordered_packets") > 0)
         .then(pl.col("reordering_extent_mean_packets"))
         .otherwise(float("nan")),
-        (*TCP, "udp"),
+        (*CONTROLLED, "udp"),
     ),
 )
 
@@ -48,7 +50,7 @@ EXTENT_MAX = Metric(
     place=_PLACE,
     window=_RUN,
     source="RFC 4737 §4.2.1",
-    computed=per_flow(known("reordering_extent_max_packets"), (*TCP, "udp")),
+    computed=per_flow(known("reordering_extent_max_packets"), (*CONTROLLED, "udp")),
 )
 
 DEGREE = Metric(
@@ -60,7 +62,7 @@ DEGREE = Metric(
     place="the sender",
     window="the end of the run",
     source="Linux tcp_reordering and tcp_max_reordering; RFC 4653 for the idea",
-    computed=per_flow(known("reordering_packets"), TCP),
+    computed=per_flow(known("reordering_packets"), CONTROLLED),
 )
 
 METRICS = (REORDERED_RATIO, EXTENT_MEAN, EXTENT_MAX, DEGREE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import TCP, Metric, known, per_flow, ratio
+from dumbbell.metrics.definition import CONTROLLED, Metric, known, per_flow, ratio
 
 _RUN = "the whole run"
 _SENDER = "the sender"
@@ -19,7 +19,7 @@ def _count(name: str, label: str, column: str, formula: str, source: str, unit: 
         place=_SENDER,
         window=_RUN,
         source=source,
-        computed=per_flow(known(column), TCP),
+        computed=per_flow(known(column), CONTROLLED),
     )
 
 
@@ -32,7 +32,7 @@ AT_TAP = Metric(
     place="the flow's tap; retransmissions of what was lost before it count",
     window=_RUN,
     source="RFC 4898 tcpEStatsPerfSegsRetrans, inferred at a tap",
-    computed=per_flow(known("tap_retransmissions"), TCP),
+    computed=per_flow(known("tap_retransmissions"), CONTROLLED),
 )
 
 TOTAL = _count(
@@ -96,7 +96,7 @@ SHARE = Metric(
         pl.when(pl.col("data_packets") > 0).then(
             known("retransmitted_packets") / known("data_packets")
         ),
-        TCP,
+        CONTROLLED,
     ),
     bounds=(0.0, 1.0),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import TCP, Metric, known, per_flow
+from dumbbell.metrics.definition import CONTROLLED, Metric, known, per_flow
 
 _TAP = "the flow's tap (study 1: router 1's interface towards the source hosts)"
 _TAP_RULE = (
@@ -26,7 +26,7 @@ RTT_MEAN = Metric(
     place=_TAP,
     window=_LIFE,
     source="Wireshark's tcp.analysis.ack_rtt; RFC 6298 §3 (Karn's algorithm)",
-    computed=per_flow(_MEAN_NS * 1e-6, TCP),
+    computed=per_flow(_MEAN_NS * 1e-6, CONTROLLED),
 )
 
 RTT_MIN = Metric(
@@ -37,7 +37,7 @@ RTT_MIN = Metric(
     place=_TAP,
     window=_LIFE,
     source="as rtt_mean_ms",
-    computed=per_flow(known("tap_rtt_min_ns") * 1e-6, TCP),
+    computed=per_flow(known("tap_rtt_min_ns") * 1e-6, CONTROLLED),
 )
 
 RTT_MAX = Metric(
@@ -48,7 +48,7 @@ RTT_MAX = Metric(
     place=_TAP,
     window=_LIFE,
     source="as rtt_mean_ms",
-    computed=per_flow(known("tap_rtt_max_ns") * 1e-6, TCP),
+    computed=per_flow(known("tap_rtt_max_ns") * 1e-6, CONTROLLED),
 )
 
 SRTT_MEAN = Metric(
@@ -59,7 +59,7 @@ SRTT_MEAN = Metric(
     place="the sender's RTT estimator, sampled every sampling interval",
     window="from establishment to the flow's `stop`, or its end",
     source="RFC 6298 §2; Linux tcpi_rtt",
-    computed=per_flow(pl.col("srtt_mean_ns") * 1e-6, TCP),
+    computed=per_flow(pl.col("srtt_mean_ns") * 1e-6, CONTROLLED),
 )
 
 PING_RTT = Metric(
@@ -86,7 +86,7 @@ RTT = Metric(
         .then(pl.col("rtt_mean_ns"))
         .otherwise(pl.coalesce(pl.col("srtt_mean_ns").fill_nan(None), _MEAN_NS))
         * 1e-6,
-        (*TCP, "ping"),
+        (*CONTROLLED, "ping"),
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.metrics.definition import TCP, Metric, known, per_flow, ratio
+from dumbbell.metrics.definition import CONTROLLED, Metric, known, per_flow, ratio
 
 _TAP = "the flow's tap, packets of the receiver"
 _RUN = "the whole run"
@@ -15,7 +15,7 @@ SACK_BLOCKS = Metric(
     place=_TAP,
     window=_RUN,
     source="RFC 2018 §3, RFC 2883; counted in study 1's Table 5.1",
-    computed=per_flow(known("tap_sack_blocks"), TCP),
+    computed=per_flow(known("tap_sack_blocks"), CONTROLLED),
 )
 
 ACKS_WITH_SACK = Metric(
@@ -26,7 +26,7 @@ ACKS_WITH_SACK = Metric(
     place=_TAP,
     window=_RUN,
     source="RFC 2018 §3",
-    computed=per_flow(known("tap_acks_with_sack"), TCP),
+    computed=per_flow(known("tap_acks_with_sack"), CONTROLLED),
 )
 
 SACK_SHARE = Metric(
@@ -37,7 +37,7 @@ SACK_SHARE = Metric(
     place=_TAP,
     window=_RUN,
     source="RFC 2018 §3",
-    computed=per_flow(ratio(known("tap_acks_with_sack"), known("tap_acks")), TCP),
+    computed=per_flow(ratio(known("tap_acks_with_sack"), known("tap_acks")), CONTROLLED),
     bounds=(0.0, 1.0),
 )
 

@@ -10,11 +10,10 @@ import polars as pl
 from dumbbell.limits.pipes import pipes_of
 from dumbbell.limits.sharing import ANYWHERE, Bottlenecks, bottlenecks
 from dumbbell.metrics.arrivals import without_arrivals
-from dumbbell.metrics.definition import Metric, Tables, keys
+from dumbbell.metrics.definition import DATA, Metric, Tables, keys
 from dumbbell.metrics.goodput import GOODPUT
 from dumbbell.scenario import read_scenario
 
-DATA = ("tcp", "mptcp", "udp")
 _NONE = float("nan")
 #: Cells with one scenario share a run, which then stands in the tables once for each.
 _ONCE = ["run", "flow"]
@@ -188,8 +187,8 @@ SHARE = Metric(
     name="share",
     label="Share of the bottleneck",
     unit="share",
-    formula="goodput / Σ goodput of the TCP, MPTCP and UDP flows with the same bottleneck (without "
-    "flows of arrivals); NaN for "
+    formula="goodput / Σ goodput of the TCP, MPTCP, QUIC and UDP flows with the same bottleneck "
+    "(without flows of arrivals); NaN for "
     "a flow that has its bottleneck alone",
     place=_PLACE,
     window=_WINDOW,

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from dumbbell.limits.flows import FlowLimits, flow_limits
-from dumbbell.metrics.definition import TCP, Measurement, Metric, Tables, keys
+from dumbbell.metrics.definition import CONTROLLED, Measurement, Metric, Tables, keys
 
 #: `ssthresh` before slow start has ended (Linux's TCP_INFINITE_SSTHRESH).
 _INFINITE = 0x7FFF_FFFF
@@ -86,7 +86,7 @@ def rise_s(samples: pl.DataFrame, limits: FlowLimits) -> float:
 
 def _per_flow(value: OfSamples) -> Measurement:
     def measure(tables: Tables) -> pl.DataFrame:
-        flows = tables.flows.filter(pl.col("kind").is_in(TCP))
+        flows = tables.flows.filter(pl.col("kind").is_in(CONTROLLED))
         begin = pl.col("established_ns").alias("begin_ns")
         begins = flows.select("run", "flow", begin).unique(["run", "flow"])
         flows = flows.select(*keys(tables), "flow", "kind", "congestion_control")

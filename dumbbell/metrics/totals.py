@@ -7,12 +7,19 @@ from typing import Any
 import polars as pl
 
 from dumbbell.metrics.arrivals import arrived, processes
-from dumbbell.metrics.definition import Measurement, Metric, Tables, keys, known, present
+from dumbbell.metrics.definition import (
+    CONNECTIONS,
+    DATA,
+    Measurement,
+    Metric,
+    Tables,
+    keys,
+    known,
+    present,
+)
 from dumbbell.metrics.rtt import RTT_MEAN, SRTT_MEAN
 from dumbbell.scenario import Scenario, read_scenario
 
-_DATA = ("tcp", "mptcp", "udp")
-_TCP = ("tcp", "mptcp")
 _NONE = float("nan")
 _OF_FLOWS = ("flow", "kind", "congestion_control")
 _RUN = "the whole run"
@@ -35,7 +42,7 @@ def _once(tables: Tables, kinds: tuple[str, ...]) -> pl.DataFrame:
 
 
 def _measure_goodput(tables: Tables) -> pl.DataFrame:
-    began = _once(tables, _DATA).filter(pl.col("start_ns") >= 0)
+    began = _once(tables, DATA).filter(pl.col("start_ns") >= 0)
     life_ns = pl.col("end_ns").max() - present("established_ns").min()
     rate = known("delivered_bytes").sum() * 8e3 / life_ns
     value = pl.when(life_ns > 0).then(rate).otherwise(0.0)
@@ -48,7 +55,7 @@ def _quotient(part: str, whole: str) -> Measurement:
     def measure(tables: Tables) -> pl.DataFrame:
         both = (pl.col(part) >= 0) & (pl.col(whole) >= 0)
         sums = (
-            _once(tables, _TCP)
+            _once(tables, CONNECTIONS)
             .filter(both)
             .group_by("run", maintain_order=True)
             .agg(pl.col(part).sum(), pl.col(whole).sum())
@@ -78,21 +85,24 @@ def _measure_rtt(tables: Tables) -> pl.DataFrame:
 def _measure_reordering(tables: Tables) -> pl.DataFrame:
     packets = pl.col("reordering_packets")
     most = (
-        _once(tables, _TCP).filter(packets >= 0).group_by("run").agg(packets.max().alias("value"))
+        _once(tables, CONNECTIONS)
+        .filter(packets >= 0)
+        .group_by("run")
+        .agg(packets.max().alias("value"))
     )
     return _of_runs(tables, most)
 
 
 def _measure_late(tables: Tables) -> pl.DataFrame:
     known_of = arrived(processes(tables)) & (pl.col("timeouts") >= 0)
-    late = _once(tables, _TCP).filter(known_of).group_by("run")
+    late = _once(tables, CONNECTIONS).filter(known_of).group_by("run")
     return _of_runs(tables, late.agg((pl.col("timeouts") > 0).mean().alias("value")))
 
 
 def _measure_connections(tables: Tables) -> pl.DataFrame:
     opened: dict[str, set[str]] = {}
     rows = []
-    flows = _once(tables, _TCP).select("run", "flow", "delivered_bytes")
+    flows = _once(tables, CONNECTIONS).select("run", "flow", "delivered_bytes")
     unknown = set(flows.filter(pl.col("delivered_bytes") < 0)["run"])
     some = flows.filter(pl.col("delivered_bytes") > 0)
     used = dict(some.group_by("run").agg(pl.col("flow")).iter_rows())
@@ -146,7 +156,7 @@ def _measure_transfer(tables: Tables) -> pl.DataFrame:
         .filter(pl.col("count") == 1)
         .join(_sized_flows(tables), on=["run", "flow"], how="semi")
     )
-    flows = tables.flows.filter(pl.col("kind").is_in(_TCP))
+    flows = tables.flows.filter(pl.col("kind").is_in(CONNECTIONS))
     flows = flows.filter(~arrived(processes(tables))).select(*keys(tables), *_OF_FLOWS, "start_ns")
     took_s = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
     return flows.join(done, on=["run", "flow"], how="left", maintain_order="left").select(
@@ -177,8 +187,8 @@ GOODPUT = _of_run(
     "total_goodput_mbps",
     "Goodput of all flows",
     "Mbit/s",
-    "8 · Σ delivered_bytes of the TCP, MPTCP and UDP flows / time. Flows in both directions count, "
-    "so it may exceed the rate of a link",
+    "8 · Σ delivered_bytes of the TCP, MPTCP, QUIC and UDP flows / time. Flows in both directions "
+    "count, so it may exceed the rate of a link",
     "the receivers' in-order streams: payload without headers",
     "RFC 2647 §3.17 (goodput), summed over flows",
     _measure_goodput,
@@ -189,7 +199,7 @@ RETRANSMITTED = _of_run(
     "total_retransmitted_share",
     "Retransmitted segments of all flows",
     "share",
-    "Σ retransmitted_packets / Σ data_packets over the TCP flows and MPTCP connections",
+    "Σ retransmitted_packets / Σ data_packets over the TCP, MPTCP and QUIC connections",
     _SENDERS,
     "RFC 4898 tcpEStatsPerfSegsRetrans",
     _quotient("retransmitted_packets", "data_packets"),
@@ -199,7 +209,7 @@ SPURIOUS = _of_run(
     "total_spurious_share",
     "Segments retransmitted although they arrived",
     "share",
-    "Σ spurious_retransmitted_packets / Σ data_packets over the TCP flows and MPTCP connections",
+    "Σ spurious_retransmitted_packets / Σ data_packets over the TCP, MPTCP and QUIC connections",
     _SENDERS,
     "RFC 3522 §1, RFC 5682 §1",
     _quotient("spurious_retransmitted_packets", "data_packets"),
@@ -209,7 +219,7 @@ REORDERED = _of_run(
     "total_reordered_share",
     "Reordered packets of all flows",
     "share",
-    "Σ reordered_packets / Σ received_packets over the TCP flows and MPTCP connections",
+    "Σ reordered_packets / Σ received_packets over the TCP, MPTCP and QUIC connections",
     _RECEIVERS,
     "RFC 4737 §3, §4.1",
     _quotient("reordered_packets", "received_packets"),
@@ -253,7 +263,7 @@ LATE = _of_run(
     _measure_late,
     highest=1.0,
 )
-CONNECTIONS = _of_run(
+PAGE_CONNECTIONS = _of_run(
     "page_connections",
     "Connections of pages",
     "connections",
@@ -275,6 +285,6 @@ TRANSFER = Metric(
 )
 
 METRICS = (
-    GOODPUT, RTT, RETRANSMITTED, SPURIOUS, PER_RECOVERY, REORDERED, REORDERING, LATE, CONNECTIONS,
-    TRANSFER,
+    GOODPUT, RTT, RETRANSMITTED, SPURIOUS, PER_RECOVERY, REORDERED, REORDERING, LATE,
+    PAGE_CONNECTIONS, TRANSFER,
 )  # fmt: skip

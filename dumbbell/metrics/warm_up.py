@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dumbbell.metrics.definition import TCP, Metric, Tables, keys
+from dumbbell.metrics.definition import CONTROLLED, Metric, Tables, keys
 
 #: Samples of a batch (MSER-5).
 BATCH = 5
@@ -44,7 +44,7 @@ def truncation(values: npt.ArrayLike) -> int | None:
 
 
 def _measure(tables: Tables) -> pl.DataFrame:
-    flows = tables.flows.filter(pl.col("kind").is_in(TCP))
+    flows = tables.flows.filter(pl.col("kind").is_in(CONTROLLED))
     flows = flows.select(*keys(tables), "flow", "kind", "congestion_control")
     rows: list[tuple[str, str, float]] = []
     for part in tables.parts("samples", ("flow", "time_ns", "delivered_bytes")):

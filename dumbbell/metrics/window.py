@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import TCP, Metric, known, per_flow
+from dumbbell.metrics.definition import CONTROLLED, Metric, known, per_flow
 
 _PLACE = "the sender's state, sampled every sampling interval"
 _WINDOW = "from establishment to the flow's `stop`, or its end"
@@ -17,7 +17,7 @@ CWND_MEAN = Metric(
     place=_PLACE,
     window=_WINDOW,
     source="RFC 5681 §2; Linux tcpi_snd_cwnd",
-    computed=per_flow(pl.col("cwnd_mean_packets"), TCP),
+    computed=per_flow(pl.col("cwnd_mean_packets"), CONTROLLED),
 )
 
 CWND_MAX = Metric(
@@ -28,7 +28,7 @@ CWND_MAX = Metric(
     place=_PLACE,
     window=_WINDOW,
     source="RFC 5681 §2; Linux tcpi_snd_cwnd",
-    computed=per_flow(known("cwnd_max_packets"), TCP),
+    computed=per_flow(known("cwnd_max_packets"), CONTROLLED),
 )
 
 IN_FLIGHT_MEAN = Metric(
@@ -39,7 +39,7 @@ IN_FLIGHT_MEAN = Metric(
     place=_PLACE,
     window=_WINDOW,
     source="RFC 6675 §4 (pipe); Linux tcp_packets_in_flight",
-    computed=per_flow(pl.col("in_flight_mean_packets"), TCP),
+    computed=per_flow(pl.col("in_flight_mean_packets"), CONTROLLED),
 )
 
 METRICS = (CWND_MEAN, CWND_MAX, IN_FLIGHT_MEAN)

@@ -11,9 +11,8 @@ from dumbbell.experiment.contents import ConstraintSpec, SearchSpec
 from dumbbell.limits.sharing import ANYWHERE, bottlenecks
 from dumbbell.metrics import METRICS, Interval, interval
 from dumbbell.metrics.arrivals import without_arrivals
+from dumbbell.metrics.definition import DATA
 from dumbbell.results import Results
-
-_DATA = ("tcp", "mptcp", "udp")
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def rows_of(results: Results, quantity: Quantity) -> pl.DataFrame:
 
 def _bottlenecks(results: Results) -> pl.DataFrame:
     """Runs with the pipes that limit their data flows; all pipes where none does."""
-    flows = without_arrivals(results).flows.filter(pl.col("kind").is_in(_DATA))
+    flows = without_arrivals(results).flows.filter(pl.col("kind").is_in(DATA))
     names = dict(flows.group_by("run").agg(pl.col("flow")).iter_rows())
     pipes = dict(results.pipes.group_by("run").agg(pl.col("pipe")).iter_rows())
     known: dict[str, frozenset[str]] = {}

@@ -20,7 +20,7 @@ __all__ = [
     "HtbClass", "Independent", "LeafSpineTemplate", "Link", "Lognormal", "Loss", "Mptcp",
     "NeighbourDiscovery", "Netem", "Object", "OnOff", "Optimise", "Page", "ParallelPathsTemplate",
     "Pareto", "ParkingLotTemplate", "Path", "Paths", "Peak", "Periodic", "Pfifo", "Pie", "Ping",
-    "Pipe", "Plugin", "Point", "Policer", "Prio", "Program", "Queue", "RateTrace", "Red",
+    "Pipe", "Plugin", "Point", "Policer", "Prio", "Program", "Queue", "Quic", "RateTrace", "Red",
     "Reordering", "Repeats", "Rewrite", "Route", "Router", "Rrul", "RrulBestEffort", "Rtt",
     "RttFair", "Sampling", "ScriptedDrop", "Search", "Serial", "Sfq", "Shaper", "Sink", "Size",
     "Slots", "Source", "Spray", "Spread", "Subflow", "Tap", "Tbf", "Tcp", "TcpDown", "TcpOptions",
@@ -350,6 +350,7 @@ class Flow(Section):
     udp: str | Udp | None = None
     ping: str | Ping | None = None
     video: str | Video | None = None
+    quic: str | Quic | None = None
     voice: str | Voice | None = None
 
 
@@ -940,6 +941,16 @@ class Queue(Section):
     prio: str | Prio | None = None
     drr: str | Drr | None = None
     htb: str | Htb | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Quic(Section):
+    """A connection of a QUIC stack: the stack itself runs, over UDP."""
+
+    stack: str | None = None
+    congestion_control: str | None = None
+    streams: str | int | None = None
+    bytes: str | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

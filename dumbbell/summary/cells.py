@@ -11,8 +11,9 @@ import polars as pl
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.cells import CellValues, Levels
+from dumbbell.metrics.definition import DATA
 from dumbbell.metrics.phases import MOST_CELLS, Phase, phases
-from dumbbell.metrics.sharing import DATA, lasting_flows
+from dumbbell.metrics.sharing import lasting_flows
 from dumbbell.metrics.totals import of_pages
 from dumbbell.scenario import read_scenario
 from dumbbell.summary.flow_lines import MEASURED, FlowLine, flow_lines, titled

@@ -8,6 +8,8 @@ from typing import Any
 
 from dumbbell.catalogue import congestion_controls
 
+#: Names of congestion controls of other stacks that Linux does not have.
+NAMES = {"new_reno": "NewReno"}
 #: Names that the reader of experiments gives.
 _GIVEN = re.compile(r"flow\d+")
 _KINDS = {"udp": "UDP", "ping": "ping"}
@@ -15,11 +17,12 @@ _KINDS = {"udp": "UDP", "ping": "ping"}
 
 def algorithm(row: Mapping[str, Any]) -> str:
     """Algorithm, or kind, of a row of `flows`: `CUBIC`, `UDP`."""
-    name = row["congestion_control"]
+    stack, _, name = str(row["congestion_control"]).rpartition(":")
     if not name:
         return _KINDS.get(row["kind"], str(row["kind"]))
     known = congestion_controls()
-    return known[name].title if name in known else str(name)
+    title = known[name].title if name in known else NAMES.get(name, name)
+    return f"{stack} {title}" if stack else title
 
 
 def flow_title(row: Mapping[str, Any]) -> str:

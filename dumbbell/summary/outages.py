@@ -10,6 +10,7 @@ from rich.table import Table
 from dumbbell.limits.outages import has_outages
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics import summary as over_repeats
+from dumbbell.metrics.definition import CONTROLLED
 from dumbbell.metrics.numbers import number, with_interval
 from dumbbell.scenario import read_scenario
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
@@ -44,17 +45,13 @@ def rows(results: Tables, *, intervals: bool = True) -> list[list[str]]:
         for row in over_repeats(results, METRICS[name]).iter_rows(named=True):
             key = (*(row[factor] for factor in factors), row["flow"])
             found.setdefault(key, {})[heading] = _text(row, intervals=intervals)
-            if name == "outage_s" and row["mean"] > 0 and row["kind"] in _KINDS:
+            if name == "outage_s" and row["mean"] > 0 and row["kind"] in CONTROLLED:
                 concerned.add(key)
     return [
         [*map(str, key), *(own.get(heading, "–") for heading in _COLUMNS)]
         for key, own in found.items()
         if key in concerned
     ][:_MOST_ROWS]
-
-
-#: Kinds of flows with samples.
-_KINDS = ("tcp", "mptcp", "subflow")
 
 
 def _text(row: dict[str, Any], *, intervals: bool) -> str:
