@@ -8,8 +8,10 @@ pub(crate) use confine::{
     without_privileges, Bounds,
 };
 use dumbbell_model::scenario::TIMER_SLACK;
+use nix::cmsg_space;
+use nix::sys::socket::{recvmsg, ControlMessageOwned, MsgFlags};
 use std::ffi::CString;
-use std::io::{Error, Result};
+use std::io::{Error, IoSliceMut, Result};
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -132,6 +134,11 @@ pub(crate) fn set_dscp(fd: BorrowedFd<'_>, dscp: u8) -> Result<()> {
     }
 }
 
+/// Sets the whole TOS byte of a datagram socket's packets, ECN field included.
+pub(crate) fn set_tos(fd: BorrowedFd<'_>, tos: u8) -> Result<()> {
+    set_option(fd, libc::IPPROTO_IP, libc::IP_TOS, tos.into())
+}
+
 pub(crate) fn listen(fd: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: no pointers.
     checked(unsafe { libc::listen(fd.as_raw_fd(), 8) }).map(drop)
@@ -168,6 +175,19 @@ pub(crate) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize> {
         return Err(Error::last_os_error());
     }
     Ok(got as usize)
+}
+
+/// Receives a datagram and the TOS byte of its packet without blocking; the socket asks for `IP_RECVTOS`.
+pub(crate) fn receive_with_tos(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<(usize, u8)> {
+    let mut parts = [IoSliceMut::new(buffer)];
+    let mut space = cmsg_space!(u8);
+    let flags = MsgFlags::MSG_DONTWAIT;
+    let message = recvmsg::<()>(fd.as_raw_fd(), &mut parts, Some(&mut space), flags)?;
+    let tos = message.cmsgs()?.find_map(|one| match one {
+        ControlMessageOwned::Ipv4Tos(tos) => Some(tos),
+        _ => None,
+    });
+    Ok((message.bytes, tos.unwrap_or(0)))
 }
 
 /// Receives the beginning of a datagram without blocking. Returns the length of the whole datagram.

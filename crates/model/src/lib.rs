@@ -14,6 +14,7 @@ pub mod queue;
 pub mod rng;
 pub mod scenario;
 pub mod session;
+pub mod stack_rows;
 pub mod tables;
 pub mod tcp_options;
 pub mod traffic;

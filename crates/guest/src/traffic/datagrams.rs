@@ -48,6 +48,17 @@ pub(super) fn sender(ends: Ends) -> Result<OwnedFd> {
     Ok(sender)
 }
 
+/// Opens the socket of a server that answers one client; called in the server's namespace.
+pub(super) fn server(ends: Ends) -> Result<OwnedFd> {
+    let socket = sys::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
+    sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, BUFFER_BYTES)?;
+    sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, BUFFER_BYTES)?;
+    sys::bind(socket.as_fd(), &sys::inet(ends.to, ends.server_port()))?;
+    sys::connect(socket.as_fd(), &sys::inet(ends.from, ends.client_port()))?;
+    sys::set_dscp(socket.as_fd(), ends.dscp)?;
+    Ok(socket)
+}
+
 /// Receiver that counts datagrams.
 pub(super) struct Receiver {
     socket: OwnedFd,

@@ -1,8 +1,10 @@
 //! A connection of a QUIC stack.
 
-use super::{Carrier, Demand, TrafficKind};
+use super::{Carrier, Demand, TrafficKind, IP_HEADER_BYTES, UDP_HEADER_BYTES};
+use crate::rng::Rng;
 use crate::validate::in_range;
 use crate::ScenarioError;
+use dumbbell_stack::Spec;
 use serde::{Deserialize, Serialize};
 
 /// A QUIC connection. The client, at the flow's source, sends.
@@ -65,6 +67,22 @@ const MOST_BYTES: u64 = 1472;
 const STREAMS: u64 = 100;
 
 impl Quic {
+    /// Connection between hosts with this MTU; `random`: stream of the flow.
+    pub fn spec(&self, mtu_bytes: u32, mut random: Rng) -> Spec {
+        let mut seed = [0; 32];
+        for chunk in seed.chunks_mut(8) {
+            chunk.copy_from_slice(&random.next_u64().to_le_bytes());
+        }
+        let room = mtu_bytes.saturating_sub((IP_HEADER_BYTES + UDP_HEADER_BYTES) as u32);
+        Spec {
+            congestion_control: self.congestion_control.name().to_owned(),
+            streams: self.streams as u32,
+            bytes: (self.bytes > 0).then_some(self.bytes),
+            datagram_bytes: u16::try_from(room).unwrap_or(u16::MAX),
+            seed,
+        }
+    }
+
     /// Name of stack and congestion control in tables.
     pub fn label(&self) -> String {
         format!("{}:{}", self.stack.name(), self.congestion_control.name())

@@ -6,12 +6,13 @@ use super::{
 };
 use crate::record::ns;
 use dumbbell_model::scenario::Flow;
-use dumbbell_model::tables::{Float, FlowRow, Int, SampleRow, TransferRow};
+use dumbbell_model::stack_rows::{self, WindowSums};
+use dumbbell_model::tables::FlowRow;
 use dumbbell_model::traffic::Quic;
 use dumbbell_model::Time;
-use dumbbell_packet::frame::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
+use dumbbell_packet::frame::UDP_HEADER_BYTES;
 use dumbbell_packet::Body;
-use dumbbell_stack::{Side, Spec, Stack, State};
+use dumbbell_stack::{Side, Stack, State};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -37,15 +38,6 @@ pub(crate) struct QuicEnds {
     is_sampled: bool,
     windows: WindowSums,
     bytes: Vec<u8>,
-}
-
-/// Sums over samples of the client's window.
-#[derive(Clone, Copy, Debug, Default)]
-struct WindowSums {
-    samples: u64,
-    cwnd: u64,
-    cwnd_max: u64,
-    srtt_ns: u128,
 }
 
 /// Contents of a datagram, and the number of its copies in the network.
@@ -120,19 +112,7 @@ impl TrafficEndpoint for Quic {
 
     fn open(&self, setup: Setup<'_>, number: u32, flow: &Flow) -> QuicEnds {
         let [from, to] = setup.mtus(flow);
-        let mut random = setup.rng(flow, "stack");
-        let mut seed = [0; 32];
-        for chunk in seed.chunks_mut(8) {
-            chunk.copy_from_slice(&random.next_u64().to_le_bytes());
-        }
-        let room = from.min(to).saturating_sub(IPV4_HEADER_BYTES + UDP_HEADER_BYTES);
-        let spec = Spec {
-            congestion_control: self.congestion_control.name().to_owned(),
-            streams: self.streams as u32,
-            bytes: (self.bytes > 0).then_some(self.bytes),
-            datagram_bytes: u16::try_from(room).unwrap_or(u16::MAX),
-            seed,
-        };
+        let spec = self.spec(from.min(to), setup.rng(flow, "stack"));
         QuicEnds {
             flow: number,
             label: self.label(),
@@ -172,51 +152,6 @@ impl QuicEnds {
             }
             self.bytes.clear();
         }
-    }
-
-    fn fill_flow(&self, run: &Run<'_>, row: &mut FlowRow) {
-        let state = self.state();
-        row.kind = "quic".to_owned();
-        row.congestion_control.clone_from(&self.label);
-        row.established_ns = state.established.map(time).map(ns).into();
-        row.delivered_bytes = state.delivered_bytes.into();
-        row.last_delivery_ns = state.last_delivery.map(time).map(ns).into();
-        row.end_ns = ns(state.acknowledged.map_or(run.now, time));
-        row.data_packets = run.flows[self.flow as usize].sent[0].into();
-        row.retransmitted_packets = state.lost_packets.into();
-        row.rtt_min_ns = state.rtt_min.map(time).map(ns).into();
-        let sums = &self.windows;
-        row.cwnd_max_packets = (sums.samples > 0).then_some(sums.cwnd_max).into();
-        row.cwnd_mean_packets = Float::mean(sums.cwnd as f64, sums.samples);
-        row.srtt_mean_ns = Float::mean(sums.srtt_ns as f64, sums.samples);
-    }
-
-    fn fill_sample(&self, row: &mut SampleRow) {
-        let state = self.state();
-        row.delivered_bytes = state.delivered_bytes.into();
-        row.cwnd_packets = state.packets(state.cwnd_bytes).into();
-        row.ssthresh_packets = state.packets(state.ssthresh_bytes).into();
-        row.in_flight_packets = state.packets(state.in_flight_bytes).into();
-        row.srtt_ns = state.srtt.map(time).map(ns).into();
-        row.rtt_min_ns = state.rtt_min.map(time).map(ns).into();
-        row.retransmitted_packets = state.lost_packets.into();
-    }
-
-    /// Row of the table `transfers`, if all data has arrived.
-    fn transfer(&self, run: &Run<'_>) -> Option<TransferRow> {
-        let state = self.state();
-        let (spec, flow) = (run.spec(self.flow), &run.flows[self.flow as usize]);
-        Some(TransferRow {
-            flow: spec.name.into_owned(),
-            group: spec.group.to_owned(),
-            session: String::new(),
-            object: String::new(),
-            start_ns: ns(flow.start),
-            request_ns: Int::UNKNOWN,
-            first_byte_ns: Int::UNKNOWN,
-            end_ns: ns(time(state.received?)),
-            transfer_bytes: state.delivered_bytes.into(),
-        })
     }
 }
 
@@ -294,26 +229,28 @@ impl Endpoint for QuicEnds {
 
     fn report(&self, run: &Run<'_>, report: Report<'_>) {
         match report {
-            Report::Sample { row, .. } => self.fill_sample(row),
-            Report::Flow { row, .. } => self.fill_flow(run, row),
-            Report::Transfers { rows } => rows.extend(self.transfer(run)),
+            Report::Sample { row, .. } => stack_rows::fill_sample(&self.state(), row),
+            Report::Flow { row, .. } => {
+                self.windows.fill_flow(&self.state(), &self.label, run.now.as_ns(), row);
+                row.data_packets = run.flows[self.flow as usize].sent[0].into();
+            }
+            Report::Transfers { rows } => {
+                let (spec, flow) = (run.spec(self.flow), &run.flows[self.flow as usize]);
+                let row = FlowRow {
+                    flow: spec.name.into_owned(),
+                    group: spec.group.to_owned(),
+                    start_ns: ns(flow.start),
+                    ..FlowRow::default()
+                };
+                rows.extend(stack_rows::transfer(&self.state(), &row));
+            }
             _ => {}
         }
     }
 
     fn sample_window(&mut self, _lane: u32) -> bool {
         let state = self.state();
-        if state.acknowledged.is_some() || state.lost.is_some() {
-            return false;
-        }
-        if let (Some(_), Some(cwnd)) = (state.established, state.packets(state.cwnd_bytes)) {
-            let sums = &mut self.windows;
-            sums.samples += 1;
-            sums.cwnd += cwnd;
-            sums.cwnd_max = sums.cwnd_max.max(cwnd);
-            sums.srtt_ns += state.srtt.unwrap_or_default().as_nanos();
-        }
-        true
+        self.windows.add(&state)
     }
 }
 
