@@ -53,10 +53,8 @@ pub fn fill_sample(state: &State, row: &mut SampleRow) {
     let established = state.established.is_some();
     row.delivered_bytes = state.delivered_bytes.into();
     row.cwnd_packets = state.packets(state.cwnd_bytes).into();
-    row.ssthresh_packets = state
-        .packets(state.ssthresh_bytes)
-        .map(|packets| packets.min(i32::MAX as u64))
-        .into();
+    row.ssthresh_packets =
+        state.packets(state.ssthresh_bytes).map(|packets| packets.min(i32::MAX as u64)).into();
     row.in_flight_packets = state.packets(state.in_flight_bytes).into();
     row.srtt_ns = ns(state.srtt.filter(|_| established));
     row.rtt_min_ns = ns(state.rtt_min.filter(|_| established));
