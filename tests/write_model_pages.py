@@ -79,6 +79,7 @@ _BORROWED = {
         ("model-agreement.md", "slow-reader", "A slow reader, beside Linux 6.12.117"),
     ],
     "video": [("model-agreement.md", "video", "Beside Linux 6.12.117")],
+    "quic": [("model-agreement.md", "quic", "Beside Linux 6.12.117")],
     "voice": [("model-agreement.md", "voice", "Beside Linux 6.12.117")],
     "web-pages": [("model-agreement.md", "web-pages", "Beside Linux 6.12.117")],
     "ping": [

@@ -135,7 +135,7 @@ def refused_in_real_time(scenario: str) -> Concern | None:
     hops = 0.0
     for number, flow in enumerate(spec["flows"]):
         out = paths_between(spec, flow["from"], flow["to"])
-        if "tcp" in flow["traffic"]:
+        if flow["traffic"].keys() & {"tcp", "quic"}:
             # A pure ACK for every second segment.
             sent = 1.5 * flow_limits(spec, flow["name"]).rate_bps / 8 / FRAME_BYTES
         else:

@@ -7,8 +7,10 @@ from typing import Any
 
 from dumbbell import _core
 from dumbbell._core import Monitor
+from dumbbell.codes import Code
 from dumbbell.engines.base import Run, RunResult, scenario_error
 from dumbbell.engines.preflight import Concern, concerns_everywhere
+from dumbbell.errors import EngineError
 from dumbbell.scenario import read_scenario
 
 #: Values of `tcp_ecn` of a host that may negotiate Accurate ECN.
@@ -55,7 +57,10 @@ class SimEngine:
 
             return execute(run, monitor)
         begin = time.perf_counter()
-        output = _core.run(run.scenario, run.seed, monitor)
+        try:
+            output = _core.run(run.scenario, run.seed, monitor)
+        except _core.PluginError as error:  # a transport stack
+            raise EngineError(str(error), code=Code.PLUGIN) from None
         wall_s = time.perf_counter() - begin
         return RunResult(
             output.tables, output.digest, wall_s, output.packets, output.events, output.capture

@@ -8,9 +8,10 @@ from typing import Any
 from dumbbell.experiment.schema import json_schema
 
 _REFERENCE = "#/$defs/"
-#: Fields that need programs, other files, or more than one run: by model; empty: the file.
+#: Fields that need programs, transport stacks, other files, or more than one run: by model; empty: the file.
 REFUSED: dict[str, tuple[str, ...]] = {
     "": ("programs", "plugins", "search"),
+    "FlowSpec": ("quic",),
     "TraceSpec": ("file",),
     "RateTraceSpec": ("file",),
 }
@@ -24,6 +25,8 @@ def schema() -> dict[str, Any]:
     for model in whole["$defs"].values():
         model["properties"].pop("rates", None)
     whole["$defs"]["TraceSpec"]["properties"].pop("file", None)
+    for name in REFUSED["FlowSpec"]:
+        whole["$defs"]["FlowSpec"]["properties"].pop(name, None)
     used = set(_used(whole, {key: one for key, one in whole.items() if key != "$defs"}))
     whole["$defs"] = {name: one for name, one in whole["$defs"].items() if name in used}
     return whole

@@ -45,6 +45,7 @@ QUANTITIES: Mapping[str, tuple[str | Counted, ...]] = {
     "loss": ("goodput_mbps", "srtt_mean_ms", "retransmissions", "loss_ratio"),
     "neighbours": ("goodput_mbps", "srtt_mean_ms", "ping_rtt_ms"),
     "ping": ("goodput_mbps", "ping_rtt_ms", "latency_p95_ms"),
+    "quic": ("goodput_mbps", "srtt_mean_ms", "retransmissions", "loss_ratio"),
     "rate-traces": ("goodput_mbps", "srtt_mean_ms", "retransmissions", LEFT),
     "rewriting": ("goodput_mbps", "srtt_mean_ms", "retransmissions", LEFT),
     "slow-reader": ("goodput_mbps", "srtt_mean_ms", "retransmissions", "in_flight_mean"),

@@ -168,6 +168,7 @@ flows:
      ping: {interval: 2 s, payload: 100 bytes, protocol: udp}}
   - {name: v, from: a, to: b, voice: g711}
   - {name: w, from: a, to: b, video: {rate: 3 Mbit/s, off: 3 s, lengths: exponential}}
+  - {name: q, from: a, to: b, quic: {congestion_control: bbr, bytes: 3 KiB}}
 taps: [{name: here, at: r, link: ar}, {at: s, link: sb}]
 sampling: {interval: 5 ms, keep: [samples, queues, drops, probes], packets: {from: 1 s, to: 2 s},
            hops: {from: 1 s, to: 2 s}}
@@ -374,6 +375,9 @@ def check_flows(found: dict[str, Any]) -> None:
     assert flows["w"]["traffic"]["video"] == {
         "rate_bps": 3_000_000, "frame_ns": 40_000_000, "datagram_bytes": 1200, "on_ns": 2 * 10**9,
         "off_ns": 3 * 10**9, "lengths": "exponential",
+    }  # fmt: skip
+    assert flows["q"]["traffic"]["quic"] == {
+        "stack": "quinn", "congestion_control": "bbr", "streams": 1, "bytes": 3072,
     }  # fmt: skip
     assert (flows["p"]["dscp"], flows["t"]["dscp"]) == (34, 0)
     # 160 bytes of speech and RTP's header, 50 times a second.

@@ -155,7 +155,7 @@ MISTAKES = {
     "two kinds of traffic": (
         with_("tcp: bbr", "tcp: bbr, udp: 1 Mbit/s"),
         "e.yaml:6: flows[1]: exactly one of these is needed; found tcp and udp; allowed: tcp, "
-        "mptcp, udp, ping, video, voice",
+        "mptcp, udp, ping, video, quic, voice",
     ),
     "starts after the end": (
         with_("start: 5 s", "start: 100 s"),

@@ -1,9 +1,8 @@
 //! Traffic of the kinds with parameters in the catalogue, and speech.
 
-use crate::quantity::{positive_size, positive_time, rate, size, time};
-use crate::queue::default_of;
+use crate::queue::{default_of, parameter};
 use crate::read::{Fields, Node, Result};
-use dumbbell_model::catalogue::parameter::{Parameter, Unit};
+use dumbbell_model::catalogue::parameter::Unit;
 use dumbbell_model::catalogue::traffic::Entry;
 use serde_json::{json, Map, Value};
 
@@ -28,18 +27,6 @@ pub(crate) fn known(fields: &Fields<'_>, names: &[&str]) -> Result<()> {
         }
         None => Ok(()),
     }
-}
-
-fn parameter(node: &Node<'_>, one: &Parameter) -> Result<Value> {
-    Ok(match (one.unit, one.least > 0) {
-        (Unit::Choice, _) => node.choice(one.choices, one.name)?.into(),
-        (Unit::Bytes, true) => positive_size(node)?.into(),
-        (Unit::Bytes, false) => size(node)?.into(),
-        (Unit::Time, true) => positive_time(node)?.into(),
-        (Unit::Time, false) => time(node)?.into(),
-        (Unit::Rate, _) => rate(node)?.into(),
-        _ => node.flag()?.into(),
-    })
 }
 
 /// Traffic of a kind with parameters in the catalogue.

@@ -47,7 +47,8 @@ pub(crate) fn default_of(parameter: &Parameter) -> Value {
     }
 }
 
-fn parameter(node: &Node<'_>, one: &Parameter) -> Result<Value> {
+/// Value of a parameter of the catalogue.
+pub(crate) fn parameter(node: &Node<'_>, one: &Parameter) -> Result<Value> {
     Ok(match (one.unit, one.least > 0) {
         (Unit::Packets, _) => packets(node)?.into(),
         (Unit::Bytes, false) => size(node)?.into(),

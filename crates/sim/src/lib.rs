@@ -29,7 +29,8 @@ mod world;
 
 pub use budget::{budget, Budget};
 use dumbbell_cc::plugin::{Failure, NoPlugins, Plugins};
-use dumbbell_model::scenario::{Algorithm, Traffic};
+use dumbbell_model::scenario::Algorithm;
+use dumbbell_model::traffic::TrafficKind;
 use dumbbell_model::tables::Table;
 use dumbbell_model::{Scenario, ScenarioError, Time};
 use held::Held;
@@ -118,11 +119,11 @@ fn refuse_plugins(scenario: &Scenario, plugins: &dyn Plugins) -> Result<(), Scen
 fn refuse_stacks(scenario: &Scenario, plugins: &dyn Plugins) -> Result<(), ScenarioError> {
     let stacks = plugins.stacks();
     for (number, flow) in scenario.flows.iter().enumerate() {
-        let Traffic::Quic(quic) = &flow.traffic else { continue };
-        if !stacks.contains(&quic.stack.name()) {
+        let Some(stack) = flow.traffic.stack() else { continue };
+        if !stacks.contains(&stack) {
             let known = if stacks.is_empty() { "none".to_owned() } else { stacks.join(", ") };
-            let message = format!("{} is not in this build, which has: {known}", quic.stack.name());
-            return Err(ScenarioError { path: format!("flows[{number}].traffic.quic.stack"), message });
+            let message = format!("stack {stack} is not in this build, which has: {known}");
+            return Err(ScenarioError { path: format!("flows[{number}].traffic"), message });
         }
     }
     Ok(())

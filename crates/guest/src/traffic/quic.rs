@@ -71,12 +71,17 @@ impl TrafficApplication for Quic {
 }
 
 impl QuicFlow {
-    fn receive(&mut self, now: Duration, end: End) -> Result<()> {
+    /// Receives what has arrived at an end. Returns true if something has.
+    fn receive(&mut self, now: Duration, end: End) -> Result<bool> {
         let (socket, _) = &self.sockets[end as usize];
+        let mut some = false;
         loop {
             match sys::receive_with_tos(socket.as_fd(), &mut self.buffer) {
-                Ok((bytes, tos)) => self.stack.receive(now, end, tos & 3, &self.buffer[..bytes]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Ok((bytes, tos)) => {
+                    some = true;
+                    self.stack.receive(now, end, tos & 3, &self.buffer[..bytes]);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(some),
                 // ICMP of a datagram that came before the other socket, or after it.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(error) => return Err(error),
@@ -114,21 +119,29 @@ impl Application for QuicFlow {
 
     fn turn(&mut self, now: i64) -> Result<()> {
         let at = Duration::from_nanos(now.max(0) as u64);
+        let mut acts = false;
         if !self.opened {
             if now < self.start {
                 return Ok(());
             }
-            self.opened = true;
+            (self.opened, acts) = (true, true);
             self.stack.open(at);
         }
         if !self.stopped && now >= self.stop {
-            self.stopped = true;
+            (self.stopped, acts) = (true, true);
             self.stack.stop(at);
         }
+        // Each end acts at its own events alone, as if it were a program of its own.
         for end in End::BOTH {
-            self.receive(at, end)?;
-            self.stack.wake(at, end);
-            self.transmit(at, end)?;
+            let mut acts = acts && end == End::Client;
+            acts |= self.receive(at, end)?;
+            if self.stack.deadline(end).is_some_and(|due| due <= at) {
+                self.stack.wake(at, end);
+                acts = true;
+            }
+            if acts {
+                self.transmit(at, end)?;
+            }
         }
         let deadlines = End::BOTH.map(|end| self.stack.deadline(end));
         let earliest = deadlines.into_iter().flatten().min();

@@ -36,6 +36,11 @@ pub trait TrafficKind {
     /// Protocol of its packets.
     fn carrier(&self) -> Carrier;
 
+    /// Transport stack from outside that carries it.
+    fn stack(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Upper bound of what it sends in this time. `None`: path and congestion window decide.
     fn demand(&self, seconds: f64) -> Option<Demand>;
 }
@@ -109,6 +114,12 @@ macro_rules! define {
             fn carrier(&self) -> Carrier {
                 match self {
                     $(Self::$variant(spec) => spec.carrier(),)+
+                }
+            }
+
+            fn stack(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant(spec) => spec.stack(),)+
                 }
             }
 

@@ -98,6 +98,10 @@ impl TrafficKind for Quic {
         Carrier::Udp { datagram_bytes: MOST_BYTES, mtu_bytes: MOST_BYTES + 28 }
     }
 
+    fn stack(&self) -> Option<&'static str> {
+        Some(self.stack.name())
+    }
+
     fn demand(&self, _seconds: f64) -> Option<Demand> {
         None
     }

@@ -1,0 +1,125 @@
+"""QUIC in the simulator: laws of the path, determinism, bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import dumbbell
+from dumbbell.experiment import load_text
+
+TEXT = """\
+dumbbell: 1
+name: quic
+template: {dumbbell: {pairs: 2, rate: 20 Mbit/s, rtt: 40 ms, buffer: 1 BDP}}
+flows:
+  - {name: q, from: s1, to: d1, quic: QUIC}
+duration: 5 s
+seed: 3
+"""
+RTT_NS = 40_000_000
+
+
+def run(folder: Path, quic: str, *, more: str = "", text: str = TEXT) -> dumbbell.Results:
+    file = folder / "e.yaml"
+    flows = f"QUIC}}\n{more}" if more else "QUIC}\n"
+    file.write_text(text.replace("QUIC}\n", flows).replace("QUIC", quic), encoding="utf-8")
+    return dumbbell.run(file)
+
+
+def flow(results: dumbbell.Results, name: str = "q") -> dict[str, float]:
+    (row,) = results.flows.filter(pl.col("flow") == name).to_dicts()
+    return row
+
+
+def value(results: dumbbell.Results, metric: str, **of: str) -> float:
+    rows = dumbbell.METRICS[metric].measure(results)
+    for column, name in of.items():
+        rows = rows.filter(pl.col(column) == name)
+    (found,) = rows["value"].to_list()
+    return float(found)
+
+
+@pytest.mark.parametrize("control", ["cubic", "bbr", "new_reno"])
+def test_laws_of_the_path(control: str, tmp_path: Path) -> None:
+    found = run(tmp_path, control)
+    row = flow(found)
+    assert row["congestion_control"] == f"quinn:{control}"
+    # A handshake of one round trip, and the bytes of its frames.
+    assert RTT_NS <= row["established_ns"] < 1.5 * RTT_NS
+    assert row["rtt_min_ns"] >= RTT_NS
+    # Of a frame of 1494 bytes at most 1452 less QUIC's header and tag are payload.
+    assert 15 < value(found, "goodput_mbps", flow="q") < 20 * 1430 / 1494
+    pipe = found.pipes.filter(pl.col("pipe") == "bottleneck/forward").to_dicts()[0]
+    assert value(found, "utilisation", pipe="bottleneck/forward") <= 1
+    assert pipe["arrived_packets"] == row["data_packets"]
+    assert row["received_packets"] + row["dropped_packets"] <= row["data_packets"]
+    # What the path dropped is declared lost, and nothing else: the path reorders nothing.
+    assert 0 < row["retransmitted_packets"] <= row["dropped_packets"]
+
+
+def test_bytes_end_the_flow(tmp_path: Path) -> None:
+    found = run(tmp_path, "{bytes: 1 MiB, streams: 7}")
+    row = flow(found)
+    assert row["delivered_bytes"] == 1 << 20
+    (transfer,) = found.transfers.to_dicts()
+    assert transfer["transfer_bytes"] == 1 << 20
+    assert transfer["end_ns"] == row["last_delivery_ns"] < row["end_ns"]
+    # The last ACK comes half a round trip after the last byte.
+    assert row["end_ns"] >= row["last_delivery_ns"] + RTT_NS // 2
+    assert found.runs["packets"][0] > 700
+
+
+def test_a_stopped_flow_sends_no_new_data(tmp_path: Path) -> None:
+    text = TEXT.replace("to: d1,", "to: d1, stop: 2 s,")
+    row = flow(run(tmp_path, "cubic", text=text))
+    assert row["last_delivery_ns"] < 2e9 + 3 * RTT_NS
+
+
+def test_another_flow_elsewhere_changes_nothing(tmp_path: Path) -> None:
+    alone = run(tmp_path, "cubic")
+    ping = "  - {name: p, from: d2, to: s2, ping: 100 ms}\n"
+    beside = run(tmp_path, "cubic", more=ping)
+    assert alone.runs["digest"][0] == run(tmp_path, "cubic").runs["digest"][0]
+    mine, its = flow(alone), flow(beside)
+    # The probes take a place in the queue now and then, and draw none of the stack's numbers.
+    assert mine["delivered_bytes"] == pytest.approx(its["delivered_bytes"], rel=0.02)
+    text = TEXT.replace(
+        "flows:", "flows:\n  - {name: first, from: s2, to: d2, start: 4 s, ping: 1 s}"
+    )
+    late = run(tmp_path, "{bytes: 1 MB}", text=text)
+    columns = ("delivered_bytes", "end_ns", "data_packets", "srtt_mean_ns", "cwnd_mean_packets")
+    mine, its = flow(late), flow(run(tmp_path, "{bytes: 1 MB}"))
+    assert [mine[one] for one in columns] == [its[one] for one in columns]
+
+
+def test_losses_reordering_and_duplicates_leave_the_data_whole(tmp_path: Path) -> None:
+    text = TEXT.replace("buffer: 1 BDP}", "buffer: 1 BDP, IMPAIRED}")
+    for impaired in ("loss: 2 %", "duplication: 5 %", "jitter: 3 ms"):
+        one = text.replace("IMPAIRED", impaired)
+        found = run(tmp_path, "{bytes: 1 MiB, congestion_control: bbr}", text=one)
+        row = flow(found)
+        assert row["delivered_bytes"] == 1 << 20, impaired
+        if impaired.startswith("duplication"):
+            assert row["received_packets"] > row["data_packets"]
+
+
+def test_a_quic_flow_competes_with_tcp(tmp_path: Path) -> None:
+    more = "  - {name: t, from: s2, to: d2, start: 50 ms, tcp: cubic}\n"
+    found = run(tmp_path, "cubic", more=more)
+    shares = [value(found, "share", flow=name) for name in ("q", "t")]
+    assert sum(shares) == pytest.approx(1)
+    assert min(shares) > 0.05
+    assert value(found, "total_goodput_mbps") < 20 * 1448 / 1494
+
+
+def test_what_cannot_be_is_said(tmp_path: Path) -> None:
+    with pytest.raises(dumbbell.ExperimentError, match=r"quic.stack: .*picoquic.*quinn"):
+        load_text(TEXT.replace("QUIC", "{stack: picoquic}"), Path("e.yaml"))
+    with pytest.raises(dumbbell.ExperimentError, match=r"streams.*1 to 100.*found 0"):
+        load_text(TEXT.replace("QUIC", "{streams: 0}"), Path("e.yaml"))
+    text = TEXT.replace("flows:", "hosts: {defaults: {mtu: 1000 bytes}}\nflows:")
+    with pytest.raises(dumbbell.DumbbellError, match=r"stack quinn, flow q.*1200.*leaves 972"):
+        run(tmp_path, "cubic", text=text)
