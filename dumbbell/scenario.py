@@ -236,7 +236,7 @@ EchoProtocol = Literal["icmp", "udp"]
 Lengths = Literal["fixed", "exponential"]
 
 #: A QUIC stack.
-QuicStack = Literal["quinn"]
+QuicStack = Literal["quinn", "own"]
 
 #: Congestion control of a QUIC stack.
 QuicControl = Literal["cubic", "bbr", "new_reno"]

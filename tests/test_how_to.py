@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,3 +139,12 @@ def test_contributing_names_what_is_there() -> None:
     ):
         assert f"`{path}`" in text, path
         assert (ROOT / path).is_file(), path
+
+
+def test_the_page_of_stacks_shows_what_is_tested() -> None:
+    """`docs/how-to/own-stack.md` has the code of `crates/lab/tests/own.rs`, which cargo runs."""
+    page = (ROOT / "docs" / "how-to" / "own-stack.md").read_text(encoding="utf-8")
+    code = (ROOT / "crates" / "lab" / "tests" / "own.rs").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```rust\n(.*?)```", page, re.S)
+    assert shown.rstrip() in code
+    assert "fn my_stack_shares_with_cubic" in shown

@@ -8,7 +8,8 @@ from typing import Any
 from dumbbell.experiment.schema import json_schema
 
 _REFERENCE = "#/$defs/"
-#: Fields that need programs, transport stacks, other files, or more than one run: by model; empty: the file.
+#: Fields that need programs, transport stacks, other files, or more than one run: by model;
+#: empty: the file.
 REFUSED: dict[str, tuple[str, ...]] = {
     "": ("programs", "plugins", "search"),
     "FlowSpec": ("quic",),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Calls at one instant that no transfer needs. A stack that asks for a deadline in the past for ever, or
 /// that sends for ever, comes to this.
-const CALLS_AT_ONCE: u32 = 1_000_000;
+const CALLS_AT_ONCE: u32 = 100_000;
 
 /// A stack that is watched.
 pub(crate) struct Watched {

@@ -3,7 +3,9 @@
 
 use crate::held::Held;
 use crate::world::World;
-use crate::{arrive, refuse_plugins, refuse_programs, refuse_stacks, setup, Monitor, Output, RunError};
+use crate::{
+    arrive, refuse_plugins, refuse_programs, refuse_stacks, setup, Monitor, Output, RunError,
+};
 use dumbbell_cc::plugin::Plugins;
 use dumbbell_model::digest::digest;
 use dumbbell_model::{Scenario, Time};

@@ -99,7 +99,8 @@ const VIDEO: &[Parameter] = &[
 ];
 
 const QUIC: &[Parameter] = &[
-    choice("stack", &["quinn"]).at("stack", "the stack, which runs at both ends"),
+    choice("stack", &["quinn", "own"])
+        .at("stack", "the stack, which runs at both ends; `own`: that of a Rust program"),
     choice("congestion_control", &["cubic", "bbr", "new_reno"])
         .at("congestion_control", "congestion control of the stack at the sender"),
     whole("streams", 1, 100, 1).at("streams", "streams that are written at once"),

@@ -27,6 +27,8 @@ pub struct Quic {
 pub enum QuicStack {
     /// quinn-proto.
     Quinn,
+    /// The stack of a Rust program that runs the simulator.
+    Own,
 }
 
 impl QuicStack {
@@ -34,6 +36,7 @@ impl QuicStack {
     pub fn name(self) -> &'static str {
         match self {
             Self::Quinn => "quinn",
+            Self::Own => "own",
         }
     }
 }

@@ -277,6 +277,9 @@ mod tests {
     fn a_deadline_beyond_the_range_of_time_is_never() {
         assert_eq!(time(Duration::MAX), Time::NEVER);
         assert_eq!(time(Duration::from_nanos(7)), Time::from_ns(7));
-        assert_eq!(since_start(Time::ZERO + dumbbell_model::Span::from_ps(1999)), Duration::from_nanos(1));
+        assert_eq!(
+            since_start(Time::ZERO + dumbbell_model::Span::from_ps(1999)),
+            Duration::from_nanos(1)
+        );
     }
 }

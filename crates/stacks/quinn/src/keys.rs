@@ -72,9 +72,9 @@ impl HmacKey for Key {
 
 impl HandshakeTokenKey for Key {
     fn aead_from_hkdf(&self, random_bytes: &[u8]) -> Box<dyn AeadKey> {
-        let seed = random_bytes.iter().fold(self.0, |state, &byte| {
-            (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        });
+        let seed = random_bytes
+            .iter()
+            .fold(self.0, |state, &byte| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
         Box::new(Self(seed))
     }
 }

@@ -33,7 +33,8 @@ fn run(spec: &Spec, stop: Option<Duration>, end: Duration) -> Seen {
         Err(why) => panic!("{why}"),
     };
     let stack: &mut dyn Stack = stack.as_mut();
-    let mut seen = Seen { hash: 0xcbf2_9ce4_8422_2325, datagrams: 0, dropped: 0, state: State::default() };
+    let mut seen =
+        Seen { hash: 0xcbf2_9ce4_8422_2325, datagrams: 0, dropped: 0, state: State::default() };
     let mut line: BTreeMap<(Duration, u64), (Side, u8, Vec<u8>)> = BTreeMap::new();
     let (mut now, mut number, mut busy) = (Duration::ZERO, 0, Duration::ZERO);
     let mut stop = stop;
@@ -56,7 +57,10 @@ fn run(spec: &Spec, stop: Option<Duration>, end: Duration) -> Seen {
                         now
                     };
                     number += 1;
-                    line.insert((leaves + DELAY, number), (side, sent.ecn_field, datagram.to_vec()));
+                    line.insert(
+                        (leaves + DELAY, number),
+                        (side, sent.ecn_field, datagram.to_vec()),
+                    );
                 }
                 out.clear();
             }
