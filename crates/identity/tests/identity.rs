@@ -56,7 +56,11 @@ fn a_byte_in_any_package_that_decides_a_run_changes_the_identity() -> Result<()>
             ["sim", "model", "packet", "plugin", "cc", "capture", "stack", "web"].as_slice(),
             "trace",
         ),
-        ("dumbbell-guest", ["guest", "model", "packet", "capture", "quinn", "stack", "web"].as_slice(), "sim"),
+        (
+            "dumbbell-guest",
+            ["guest", "model", "packet", "capture", "quinn", "stack", "web"].as_slice(),
+            "sim",
+        ),
     ] {
         let before = identity(&manifest, package)?;
         assert_eq!(before, identity(&manifest, package)?);
