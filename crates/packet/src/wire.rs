@@ -62,8 +62,19 @@ pub struct FlowHeaders {
     pub fragment_bytes: u32,
 }
 
-/// Frame of a packet between two MAC addresses, truncated to `max_bytes` bytes.
+/// Frame of a packet between two MAC addresses, truncated to `max_bytes` bytes. Its payload is zeros.
 pub fn frame(
+    packet: &Packet,
+    headers: &FlowHeaders,
+    macs: [[u8; 6]; 2],
+    max_bytes: usize,
+) -> Vec<u8> {
+    frame_with(&[], packet, headers, macs, max_bytes)
+}
+
+/// As [`frame`], with the contents of a UDP datagram in one packet; empty: zeros.
+pub fn frame_with(
+    contents: &[u8],
     packet: &Packet,
     headers: &FlowHeaders,
     macs: [[u8; 6]; 2],
@@ -103,11 +114,14 @@ pub fn frame(
             let sum = checksum(&out[start..], pseudo_header(from, to, TCP, ip_payload_bytes));
             set(&mut out, start + 16, sum);
         }
+        Body::Udp { fragments: 1, payload_bytes, .. } => {
+            udp(headers, side, *payload_bytes, contents, [from, to], &mut out);
+        }
         Body::Udp { fragment: 0, .. } => {
-            udp(headers, side, headers.datagram_bytes, [from, to], &mut out);
+            udp(headers, side, headers.datagram_bytes, &[], [from, to], &mut out);
         }
         Body::Ping { payload_bytes, .. } if headers.udp_echo => {
-            udp(headers, side, *payload_bytes, [from, to], &mut out);
+            udp(headers, side, *payload_bytes, &[], [from, to], &mut out);
         }
         Body::Udp { .. } | Body::Arp { .. } => {}
         Body::Ping { number, .. } => {
@@ -124,7 +138,7 @@ pub fn frame(
 }
 
 /// Writes the checksum of a TCP segment or UDP datagram that the sender left to checksum offload;
-/// the payload is zeros. Other frames and truncated ones stay unchanged.
+/// of a truncated frame the payload is taken for zeros. Other frames stay unchanged.
 pub fn complete_checksum(frame: &mut [u8]) {
     const IP: usize = ETHERNET_HEADER_BYTES as usize;
     let Some(ip) = frame.get(IP..IP + IPV4_HEADER_BYTES as usize) else { return };
@@ -138,8 +152,9 @@ pub fn complete_checksum(frame: &mut [u8]) {
         (UDP, _) => (6, UDP_HEADER_BYTES as usize),
         _ => return,
     };
-    let Some(header) = frame.get_mut(start..start + headers).filter(|all| all.len() >= at + 2)
-    else {
+    let whole = start + usize::from(ip_payload_bytes);
+    let known = if frame.len() >= whole { whole.max(start + headers) } else { start + headers };
+    let Some(header) = frame.get_mut(start..known).filter(|all| all.len() >= at + 2) else {
         return;
     };
     set(header, at, 0);
@@ -226,6 +241,7 @@ fn udp(
     headers: &FlowHeaders,
     side: usize,
     payload_bytes: u32,
+    contents: &[u8],
     [from, to]: [[u8; 4]; 2],
     out: &mut Vec<u8>,
 ) {
@@ -234,6 +250,7 @@ fn udp(
     out.extend(ports(headers, side).iter().flat_map(|port| port.to_be_bytes()));
     out.extend(length.to_be_bytes());
     out.extend([0, 0]);
+    out.extend(contents);
     let sum = checksum(&out[start..], pseudo_header(from, to, UDP, length));
     set(out, start + 6, if sum == 0 { 0xffff } else { sum });
 }

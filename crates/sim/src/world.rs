@@ -376,7 +376,10 @@ impl World<'_> {
         self.taps.frame(at, tap, packet);
         self.tap_packets.frame(at, tap, packet);
         if let Some(capture) = &mut self.capture {
-            capture.frame(at, tap, leaves, packet);
+            let flow = self.flows.get(packet.flow as usize);
+            let endpoint = flow.map(|flow| &self.endpoints[flow.endpoint as usize]);
+            let contents = endpoint.map(|one| one.contents(packet.outward, &packet.body));
+            capture.frame(at, tap, leaves, packet, contents.unwrap_or_default());
         }
     }
 

@@ -236,7 +236,7 @@ pub(crate) enum Report<'a> {
     },
 }
 
-/// Endpoint of traffic: five methods for every kind, two for TCP, and two for datagrams with contents.
+/// Endpoint of traffic: five methods for every kind, two for TCP, and three for datagrams with contents.
 pub(crate) trait Endpoint {
     /// Processes an arrived packet. Returns true if its payload was a duplicate.
     fn on_packet(&mut self, now: Time, arrival: &Arrival<'_>) -> bool;
@@ -298,6 +298,11 @@ pub(crate) trait Endpoint {
 
     /// The network made a copy of a datagram.
     fn on_copied(&mut self, _outward: bool, _body: &Body) {}
+
+    /// Contents of a datagram under way; empty: not known.
+    fn contents(&self, _outward: bool, _body: &Body) -> &[u8] {
+        &[]
+    }
 
     /// Samples a flow's window for its means. Returns false if no further sample will follow.
     fn sample_window(&mut self, _lane: u32) -> bool {
@@ -382,6 +387,10 @@ macro_rules! define {
 
             fn on_copied(&mut self, outward: bool, body: &Body) {
                 each!(self, [$($variant)+], endpoint => endpoint.on_copied(outward, body));
+            }
+
+            fn contents(&self, outward: bool, body: &Body) -> &[u8] {
+                each!(self, [$($variant)+], endpoint => endpoint.contents(outward, body))
             }
 
             fn on_queued(&mut self, lane: u32, outward: bool, leaves: Option<Time>) -> Option<usize> {

@@ -61,6 +61,11 @@ impl Contents {
         self.held.get_mut(number.checked_sub(self.first)? as usize)
     }
 
+    fn of(&self, number: u64) -> &[u8] {
+        let place = number.checked_sub(self.first).and_then(|at| self.held.get(at as usize));
+        place.and_then(Option::as_ref).map_or(&[], |(bytes, _)| bytes)
+    }
+
     fn copied(&mut self, number: u64) {
         if let Some(Some((_, copies))) = self.place(number) {
             *copies += 1;
@@ -179,6 +184,13 @@ impl Endpoint for QuicEnds {
     fn on_copied(&mut self, outward: bool, body: &Body) {
         if let &Body::Udp { datagram, .. } = body {
             self.under_way[usize::from(!outward)].copied(datagram);
+        }
+    }
+
+    fn contents(&self, outward: bool, body: &Body) -> &[u8] {
+        match body {
+            &Body::Udp { datagram, .. } => self.under_way[usize::from(!outward)].of(datagram),
+            _ => &[],
         }
     }
 

@@ -115,11 +115,19 @@ impl Capture {
     }
 
     /// Records a packet that passes a tap, leaving or arriving. ARP is skipped.
-    pub(crate) fn frame(&mut self, at: Time, tap: usize, leaves: bool, packet: &Packet) {
+    /// `contents`: of a datagram, if they are known.
+    pub(crate) fn frame(
+        &mut self,
+        at: Time,
+        tap: usize,
+        leaves: bool,
+        packet: &Packet,
+        contents: &[u8],
+    ) {
         let Some(headers) = self.headers.get(packet.flow as usize) else { return };
         let [own, other] = self.macs[tap];
         let macs = if leaves { [own, other] } else { [other, own] };
-        let bytes = wire::frame(packet, headers, macs, self.snap_bytes as usize);
+        let bytes = wire::frame_with(contents, packet, headers, macs, self.snap_bytes as usize);
         self.recording.frame(at, tap as u32, packet.frame_bytes, &bytes);
         let cause = match &packet.body {
             Body::Tcp(segment) => segment.cause,
