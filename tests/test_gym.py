@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import resource
 import warnings
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import polars as pl
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
@@ -256,3 +258,18 @@ def test_bounds_are_those_of_the_actions() -> None:
 def test_the_page_has_every_name() -> None:
     """`python -m tests.write_gym_page` renews it."""
     assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_an_agent_competes_with_a_stack() -> None:
+    """Windows of the agent decide what is left for QUIC."""
+    flows = [*ALONE["flows"], {"name": "q", "from": "s1", "to": "d1", "quic": "cubic"}]
+    left = []
+    for window in (10.0, 80.0):
+        env = CongestionEnv(TWO | {"flows": flows}, "flow1", record=True)
+        env.reset(seed=1)
+        over = False
+        while not over:
+            over = env.step([window])[3]
+        flows_table = pl.read_ipc_stream(io.BytesIO(env.finish().tables["flows"]))
+        left.append(flows_table.filter(pl.col("flow") == "q")["delivered_bytes"][0])
+    assert left[0] > 1.5 * left[1] > 0

@@ -201,6 +201,23 @@ SUBJECTS = (
         ("web-page", "web-server"),
     ),
     Subject(
+        "quic stacks",
+        (
+            "quinn",
+            "http/3",
+            "http3",
+            "sans-io",
+            "user-space transport",
+            "own stack",
+            "transport stack",
+        ),
+        "A QUIC stack at both ends, beside TCP; a stack of your own.",
+        ("quic", "stack", "streams"),
+        ("goodput_mbps", "joint_share", "retransmitted_share"),
+        ("models/quic", "how-to/own-stack"),
+        ("quic-beside-tcp",),
+    ),
+    Subject(
         "shaping",
         ("token bucket", "policing", "rate limit", "throttling", "shaper"),
         "Limits of a rate by a provider: a `policer` drops, `tbf` delays.",

@@ -1,9 +1,16 @@
 //! Worlds in which agents learn: many runs, moved on by one call.
 
-use crate::{output, panic_message, run_error, scenario_error, DefectError, Output};
-use dumbbell_model::{Scenario, Span};
+use crate::{
+    output, panic_message, plugins, run_error, scenario_error, stacks, DefectError, Output,
+};
+use dumbbell_cc::plugin::{Failure, Plugins};
+use dumbbell_cc::CongestionControl;
+use dumbbell_model::catalogue::plugin::Plugin;
+use dumbbell_model::{Scenario, Span, TcpOptions};
+use dumbbell_plugins::{Makers, Page, RunPlugins};
 use dumbbell_sim::agent::{Act, Actions, Agents, Observation, Reward, Step, Stepping};
 use dumbbell_sim::{Pause, RunError, Session};
+use dumbbell_stack::{Spec, Stack};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -31,6 +38,36 @@ struct Common {
     observations: Vec<Observation>,
     normalised: bool,
     reward: Reward,
+    /// Page of the stacks of flows without an agent.
+    page: Arc<Page>,
+}
+
+/// Agents, and the stacks of the flows beside them.
+struct Beside {
+    agents: Arc<Agents>,
+    stacks: RunPlugins,
+}
+
+impl Plugins for Beside {
+    fn refusal(&self, plugin: Plugin) -> Option<String> {
+        self.agents.refusal(plugin)
+    }
+
+    fn make(&self, plugin: Plugin, flow: &str, options: &TcpOptions) -> Box<dyn CongestionControl> {
+        self.agents.make(plugin, flow, options)
+    }
+
+    fn stacks(&self) -> Vec<&'static str> {
+        self.stacks.stacks()
+    }
+
+    fn stack(&self, name: &str, flow: &str, spec: &Spec) -> Result<Box<dyn Stack>, String> {
+        self.stacks.stack(name, flow, spec)
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.stacks.failure()
+    }
 }
 
 /// Runs of scenarios with agents.
@@ -66,7 +103,9 @@ impl World {
         let sets = common.actions.sets();
         let pause = Pause::default();
         let agents = Arc::new(Agents::new(&common.agents, sets, common.stepping, &pause));
-        let plugins = Arc::<Agents>::clone(&agents);
+        let stacks = RunPlugins::new(Makers::new(), Arc::clone(&common.page));
+        let stacks = stacks.with_stacks(stacks::known());
+        let plugins = Arc::new(Beside { agents: Arc::clone(&agents), stacks });
         let mut session = Session::open(Arc::clone(scenario), seed, plugins, Some(pause))?;
         if !agents.open(&mut session)? {
             return Ok(None);
@@ -219,6 +258,7 @@ impl Worlds {
             observations: seen?,
             normalised,
             reward: named(Reward::ALL, reward, Reward::name)?,
+            page: plugins::page(None)?,
         };
         let rows = worlds * common.agents.len();
         let inner = Inner {
