@@ -1,5 +1,5 @@
 //! QUIC by quinn-proto, as a stack of Dumbbell: client and server of one connection, virtual time, and all
-//! randomness from one seed. Encryption is null ([`null_tls`]): lengths are those of TLS 1.3 with AES-GCM,
+//! randomness from one seed. Encryption is null (`null_tls.rs`): lengths are those of TLS 1.3 with AES-GCM,
 //! contents are not encrypted.
 
 mod application;
