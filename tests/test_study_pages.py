@@ -96,7 +96,7 @@ def test_a_study_without_tables_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(
         StudyError,
         match="access-links, adsl-codel, bbr3, captures, congestion-controls, data-centre, "
-        "disciplines, l4s, models, mptcp, multipath, releases",
+        "disciplines, l4s, models, mptcp, multipath, quic, releases",
     ):
         tables_folder("nonesuch")
 
