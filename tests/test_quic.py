@@ -95,6 +95,16 @@ def test_another_flow_elsewhere_changes_nothing(tmp_path: Path) -> None:
     assert [mine[one] for one in columns] == [its[one] for one in columns]
 
 
+def test_workers_change_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    more = "factors: {cc: [cubic, bbr, new_reno]}\nrepeats: 2\n"
+    text = TEXT.replace("seed: 3\n", more).replace("QUIC", "$cc")
+    file.write_text(text, encoding="utf-8")
+    one, two = (dumbbell.run(file, workers=number).runs for number in (1, 2))
+    assert one["digest"].to_list() == two["digest"].to_list()
+    assert one["digest"].n_unique() == 6
+
+
 def test_losses_reordering_and_duplicates_leave_the_data_whole(tmp_path: Path) -> None:
     text = TEXT.replace("buffer: 1 BDP}", "buffer: 1 BDP, IMPAIRED}")
     for impaired in ("loss: 2 %", "duplication: 5 %", "jitter: 3 ms"):

@@ -4,6 +4,7 @@ use super::{most_bps, Load, Network};
 use crate::arrive::needs_all;
 use crate::qdisc::tells_flows_apart;
 use dumbbell_model::scenario::{Arrivals, Pipe, Scenario};
+use dumbbell_model::traffic::TrafficKind;
 use dumbbell_model::{Queue, Span};
 
 /// A host, in the scenario and in the tables of the network.
@@ -12,6 +13,8 @@ const NODE_BYTES: f64 = 1_500.0;
 const LINK_BYTES: f64 = 4_500.0;
 /// A flow with its endpoint, windows aside.
 const FLOW_BYTES: f64 = 6_000.0;
+/// Both ends of a connection of a transport stack, with what it has sent and not yet acknowledged.
+const STACK_BYTES: f64 = 110_000.0;
 /// A flow that is over: its rows, packed, as a stream and in Python.
 const ROW_BYTES: f64 = 250.0;
 /// Place of a flow that cannot be used again.
@@ -30,11 +33,15 @@ pub(super) fn parts(
     loads: &[Load],
 ) -> Vec<(String, f64)> {
     let fixed = scenario.flows.len();
+    let stacks = scenario.flows.iter().filter(|flow| flow.traffic.stack().is_some()).count();
     let flying: f64 = (0..fixed).map(|flow| under_way(network, flow, &loads[flow])).sum();
     let mut parts = vec![
         ("nodes".to_owned(), NODE_BYTES * scenario.nodes.len() as f64),
         ("links".to_owned(), LINK_BYTES * scenario.links.len() as f64),
-        ("flows".to_owned(), FLOW_BYTES * fixed as f64 + PACKET_BYTES * flying),
+        (
+            "flows".to_owned(),
+            FLOW_BYTES * fixed as f64 + STACK_BYTES * stacks as f64 + PACKET_BYTES * flying,
+        ),
     ];
     let all = needs_all(scenario);
     let pipes = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
