@@ -107,7 +107,8 @@ def test_ns2_fills_the_line_and_stops_at_its_limit(access: bool) -> None:
     assert whole.packets * FRAME_BYTES * 8 / whole.simulated_s == pytest.approx(20e6, rel=0.03)
     stopped = simulate(ns2, case, access=access, scale=1, limit_s=0)
     assert not stopped.finished
-    assert stopped.simulated_s < 10
+    # Of 100 s; ns-2 looks at the clock of the processor, which has steps of 10 ms.
+    assert stopped.simulated_s < 50
 
 
 def test_arguments_of_peers_name_access_links_and_the_limit() -> None:

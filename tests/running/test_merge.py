@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +43,15 @@ def named(name: str) -> str:
 class Other(FakeEngine):
     """An engine whose results are its own."""
 
+    _numbers = count()
+
     def __init__(self, name: str = "fake") -> None:
         super().__init__()
         self.name = name
+        self._number = next(self._numbers)
 
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
-        return replace(super().execute(run, monitor), digest=f"{id(self):064x}")
+        return replace(super().execute(run, monitor), digest=f"{self._number:064x}")
 
 
 def call(*arguments: object) -> Result:
