@@ -20,7 +20,7 @@ def qlog(
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the logs.")
     ] = Path("qlog"),
 ) -> None:
-    """Write qlog of the QUIC connections of a run: client and server."""
+    """Write qlog of the QUIC connections of a run."""
     with guarded():
         from dumbbell import console
         from dumbbell.show.chosen import choose_run
