@@ -110,6 +110,8 @@ class Output:
     def events(self) -> int: ...
     @property
     def capture(self) -> bytes | None: ...
+    @property
+    def logs(self) -> dict[str, tuple[bytes, bytes]]: ...
 
 @final
 class Survey:
@@ -421,6 +423,7 @@ def run(
     monitor: Monitor | None = None,
     plugins: Mapping[str, Path | type] | None = None,
     page: Path | None = None,
+    logged: bool = False,
 ) -> Output:
     """Runs a scenario.
 
@@ -430,6 +433,7 @@ def run(
         monitor: Shows the progress, and can stop the run.
         plugins: SHA-256 → path of a library or module, or class.
         page: File of 16 bytes that tells where the run is.
+        logged: Connections of transport stacks write logs.
 
     Raises:
         ScenarioError: The scenario cannot be run.

@@ -30,6 +30,7 @@ from dumbbell.cli.init import InitCommand, init
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.new import new_app
 from dumbbell.cli.playground import playground
+from dumbbell.cli.qlog import qlog
 from dumbbell.cli.query import query
 from dumbbell.cli.report import report
 from dumbbell.cli.run import run
@@ -109,6 +110,7 @@ app.command(cls=InitCommand)(init)
 app.command()(run)
 app.command()(search)
 app.command()(show)
+app.command()(qlog)
 app.command()(explain)
 app.command()(explore)
 app.command()(compare)

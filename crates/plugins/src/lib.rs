@@ -16,4 +16,4 @@ pub use described::{properties, Described};
 pub use library::Library;
 pub use page::{Page, PAGE_BYTES};
 pub use phases::kept;
-pub use run::{Maker, Makers, RunPlugins, Stacks, Told};
+pub use run::{Logs, Maker, Makers, RunPlugins, Stacks, Told};

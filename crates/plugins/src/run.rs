@@ -6,7 +6,7 @@ use dumbbell_cc::plugin::{Failure, Plugins};
 use dumbbell_cc::CongestionControl;
 use dumbbell_model::catalogue::plugin::{Facts, Plugin};
 use dumbbell_model::TcpOptions;
-use dumbbell_stack::{Spec, Stack};
+use dumbbell_stack::{Log, Spec, Stack};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,6 +24,9 @@ pub type Makers = BTreeMap<String, Arc<dyn Maker>>;
 
 /// Makers of transport stacks by name.
 pub type Stacks = BTreeMap<&'static str, Arc<dyn dumbbell_stack::Maker>>;
+
+/// Logs of the connections of stacks by flow: of client and server.
+pub type Logs = Arc<Mutex<BTreeMap<String, [Log; 2]>>>;
 
 /// Where an instance tells what it does.
 #[derive(Clone, Debug)]
@@ -58,6 +61,8 @@ impl Told {
 pub struct RunPlugins {
     makers: Makers,
     stacks: Stacks,
+    /// `None`: nothing is logged.
+    logs: Option<Logs>,
     page: Arc<Page>,
     flows: Mutex<u32>,
     failure: Arc<Mutex<Option<Failure>>>,
@@ -67,13 +72,19 @@ impl RunPlugins {
     /// Plug-ins that a run may use; `page` tells where it is.
     pub fn new(makers: Makers, page: Arc<Page>) -> Self {
         let (stacks, flows) = (Stacks::new(), Mutex::default());
-        Self { makers, stacks, page, flows, failure: Arc::default() }
+        Self { makers, stacks, logs: None, page, flows, failure: Arc::default() }
     }
 
     /// The same with these transport stacks.
     #[must_use]
     pub fn with_stacks(self, stacks: Stacks) -> Self {
         Self { stacks, ..self }
+    }
+
+    /// The same with connections that write logs.
+    #[must_use]
+    pub fn with_logs(self, logs: Logs) -> Self {
+        Self { logs: Some(logs), ..self }
     }
 
     fn told(&self, who: String, flow: &str) -> Told {
@@ -115,8 +126,14 @@ impl Plugins for RunPlugins {
 
     fn stack(&self, name: &str, flow: &str, spec: &Spec) -> Result<Box<dyn Stack>, String> {
         let told = self.told(format!("stack {name}"), flow);
+        let mut spec = spec.clone();
+        if let Some(logs) = &self.logs {
+            let own = <[Log; 2]>::default();
+            spec.logs = Some(own.clone());
+            logs.lock().unwrap_or_else(PoisonError::into_inner).insert(flow.to_owned(), own);
+        }
         let maker = self.stacks.get(name).ok_or_else(|| format!("no stack {name}"));
-        match maker.and_then(|maker| maker.make(spec)) {
+        match maker.and_then(|maker| maker.make(&spec)) {
             Ok(stack) => Ok(Box::new(Watched::new(stack, told, spec.datagram_bytes))),
             Err(what) => {
                 told.failed(0, what.clone());

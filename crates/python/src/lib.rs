@@ -15,7 +15,7 @@ use dumbbell_model::catalogue::CATALOGUE;
 use dumbbell_model::tables::{Kind, ALL};
 use dumbbell_model::tcp_options::{DEFAULT_PROFILE, PROFILES};
 use dumbbell_model::{ipc, Scenario, ScenarioError as ModelError, Time};
-use dumbbell_plugins::{Makers, Page, RunPlugins};
+use dumbbell_plugins::{Logs, Makers, Page, RunPlugins};
 use dumbbell_sim::RunError;
 use dumbbell_trace::{OpenError, Window};
 use pyo3::exceptions::{PyException, PyValueError};
@@ -26,7 +26,7 @@ use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 create_exception!(
     dumbbell._core,
@@ -115,6 +115,7 @@ struct Output {
     packets: u64,
     events: u64,
     capture: Option<Py<PyBytes>>,
+    logs: Vec<(String, [Py<PyBytes>; 2])>,
 }
 
 #[pymethods]
@@ -145,6 +146,16 @@ impl Output {
     #[getter]
     fn events(&self) -> u64 {
         self.events
+    }
+
+    /// Logs of the ends of stacks' connections by flow: of client and server.
+    #[getter]
+    fn logs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let logs = PyDict::new(py);
+        for (flow, [client, server]) in &self.logs {
+            logs.set_item(flow, (client.bind(py), server.bind(py)))?;
+        }
+        Ok(logs)
     }
 
     /// Packets at the taps as pcapng, if the scenario asks for a capture.
@@ -180,9 +191,10 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
 
 /// Runs a scenario. Releases the interpreter's lock during the run.
 ///
+/// `logged`: connections of stacks write logs.
 /// `plugins`: SHA-256 → path of a library or policy, or class. `page`: file of 16 bytes that tells where the run is.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, seed, monitor = None, plugins = None, page = None))]
+#[pyo3(signature = (scenario_json, seed, monitor = None, plugins = None, page = None, logged = false))]
 fn run(
     py: Python<'_>,
     scenario_json: &str,
@@ -190,10 +202,13 @@ fn run(
     monitor: Option<&Bound<'_, Monitor>>,
     plugins: Option<&Bound<'_, PyDict>>,
     page: Option<PathBuf>,
+    logged: bool,
 ) -> PyResult<Output> {
     let makers = plugins.map_or_else(|| Ok(Makers::new()), plugins::makers)?;
     let page = plugins::page(page)?;
     let plugins = RunPlugins::new(makers, Arc::clone(&page)).with_stacks(stacks::known());
+    let logs = Logs::default();
+    let plugins = if logged { plugins.with_logs(Arc::clone(&logs)) } else { plugins };
     let scenario = Scenario::from_json(scenario_json).map_err(|e| scenario_error(py, &e))?;
     let shared = monitor.map_or_else(Arc::default, |m| Arc::clone(&m.get().shared));
     let watched = Watched { shared: &shared, page: &page };
@@ -207,7 +222,11 @@ fn run(
         .detach(|| catch_unwind(AssertUnwindSafe(simulate)))
         .map_err(|payload| DefectError::new_err(panic_message(payload.as_ref())))?
         .map_err(|e| run_error(py, &e))?;
-    self::output(py, output)
+    let logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
+    let logs = logs.iter().map(|(flow, ends)| {
+        (flow.clone(), ends.each_ref().map(|log| PyBytes::new(py, &log.bytes()).unbind()))
+    });
+    Ok(Output { logs: logs.collect(), ..self::output(py, output)? })
 }
 
 /// Results for Python.
@@ -220,7 +239,7 @@ fn output(py: Python<'_>, output: dumbbell_sim::Output) -> PyResult<Output> {
     }
     let capture = output.capture.map(|bytes| PyBytes::new(py, &bytes).unbind());
     let (packets, events) = (output.packets, output.events);
-    Ok(Output { tables, digest: output.digest, packets, events, capture })
+    Ok(Output { tables, digest: output.digest, packets, events, capture, logs: Vec::new() })
 }
 
 /// An encoded table.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// A place in quinn's time. Only differences count.
 #[allow(clippy::disallowed_types)]
-type Instant = std::time::Instant;
+pub(crate) type Instant = std::time::Instant;
 
 /// Datagrams of a transmission, as quinn's own driver has at most (`MAX_TRANSMIT_SEGMENTS`).
 const DATAGRAMS: usize = 10;
@@ -68,10 +68,11 @@ impl Connection {
     /// # Errors
     /// What quinn cannot do.
     pub fn new(spec: &Spec) -> Result<Self, String> {
-        let Settings { client_endpoint, server_endpoint, client, server } = Settings::new(spec)?;
         // quinn knows no other clock. A day later, so that no difference leaves its range.
         #[allow(clippy::disallowed_methods)]
         let base = Instant::now() + Duration::from_secs(86_400);
+        let Settings { client_endpoint, server_endpoint, client, server } =
+            Settings::new(spec, base)?;
         let ends = [
             End::new(Endpoint::new(client_endpoint, None, true, None)),
             End::new(Endpoint::new(server_endpoint, Some(Arc::clone(&server)), true, None)),

@@ -43,11 +43,7 @@ impl Key {
             (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3).rotate_left(5)
         });
         let mut out = [0; SIGNATURE_BYTES];
-        Random::new(&[0; 32], 0).fill(&mut out);
-        let mut mixed = Random::new(&out, folded as u8);
-        for (place, byte) in out.iter_mut().zip(folded.to_be_bytes().iter().cycle()) {
-            *place = byte ^ mixed.next() as u8;
-        }
+        Random::of(folded).fill(&mut out);
         out
     }
 }

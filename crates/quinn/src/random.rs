@@ -9,9 +9,14 @@ impl Random {
     pub(crate) fn new(seed: &[u8; 32], purpose: u8) -> Self {
         let fold = |state: u64, &byte: &u8| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         let state = seed.iter().chain([&purpose]).fold(0xcbf2_9ce4_8422_2325, fold);
-        let mut stream = Self(state);
+        let mut stream = Self::of(state);
         stream.next();
         stream
+    }
+
+    /// Stream from a number.
+    pub(crate) fn of(state: u64) -> Self {
+        Self(state)
     }
 
     pub(crate) fn next(&mut self) -> u64 {

@@ -1,13 +1,14 @@
 //! Settings of quinn: its defaults, but for what would read a clock or the system's random numbers.
 
+use crate::connection::Instant;
 use crate::keys::{connection_id, Ids, Key};
 use crate::null_tls::NullTls;
 use crate::random::Random;
-use dumbbell_stack::Spec;
+use dumbbell_stack::{Side, Spec};
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn_proto::{
-    ClientConfig, EndpointConfig, MtuDiscoveryConfig, ServerConfig, TimeSource, TransportConfig,
-    ValidationTokenConfig,
+    ClientConfig, EndpointConfig, MtuDiscoveryConfig, QlogConfig, ServerConfig, TimeSource,
+    TransportConfig, ValidationTokenConfig,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -50,7 +51,7 @@ impl TimeSource for NoTime {
 impl Settings {
     /// # Errors
     /// What quinn cannot do.
-    pub(crate) fn new(spec: &Spec) -> Result<Self, String> {
+    pub(crate) fn new(spec: &Spec, base: Instant) -> Result<Self, String> {
         let random = |purpose: Purpose| Random::new(&spec.seed, purpose as u8);
         let endpoint = |purpose: Purpose, ids: Purpose| {
             let mut keys = random(Purpose::Keys);
@@ -60,20 +61,20 @@ impl Settings {
             config.cid_generator(move || Box::new(Ids(ids.clone())));
             Arc::new(config)
         };
-        let transport = Arc::new(transport(spec)?);
+        let [of_client, of_server] = Side::BOTH.map(|side| transport(spec, side, base));
         let mut client = ClientConfig::new(Arc::new(NullTls));
         let first = Mutex::new(random(Purpose::FirstId));
         client.initial_dst_cid_provider(Arc::new(move || {
             connection_id(&mut first.lock().unwrap_or_else(PoisonError::into_inner))
         }));
-        client.transport_config(Arc::clone(&transport));
+        client.transport_config(Arc::new(of_client?));
         let mut keys = random(Purpose::Keys);
         keys.next();
         let mut server = ServerConfig::new(Arc::new(NullTls), Arc::new(Key(keys.next())));
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
         server
-            .transport_config(transport)
+            .transport_config(Arc::new(of_server?))
             .validation_token_config(tokens)
             .time_source(Arc::new(NoTime));
         Ok(Self {
@@ -85,7 +86,7 @@ impl Settings {
     }
 }
 
-fn transport(spec: &Spec) -> Result<TransportConfig, String> {
+fn transport(spec: &Spec, side: Side, base: Instant) -> Result<TransportConfig, String> {
     if spec.datagram_bytes < SMALLEST_DATAGRAM_BYTES {
         return Err(format!(
             "QUIC needs datagrams of {SMALLEST_DATAGRAM_BYTES} bytes (RFC 9000 §14), the hosts' MTU \
@@ -97,6 +98,11 @@ fn transport(spec: &Spec) -> Result<TransportConfig, String> {
         return Err(format!("{} streams; allowed: 1 to {STREAMS}", spec.streams));
     }
     let mut transport = TransportConfig::default();
+    if let Some(logs) = &spec.logs {
+        let mut log = QlogConfig::default();
+        log.writer(Box::new(logs[side as usize].clone())).start_time(base);
+        transport.qlog_stream(log.into_stream());
+    }
     let mut discovery = MtuDiscoveryConfig::default();
     discovery.upper_bound(spec.datagram_bytes.min(LARGEST_DATAGRAM_BYTES));
     transport.mtu_discovery_config(Some(discovery));

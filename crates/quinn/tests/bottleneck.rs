@@ -16,6 +16,7 @@ fn spec(congestion_control: &str) -> Spec {
         bytes: None,
         datagram_bytes: 1472,
         seed: [7; 32],
+        logs: None,
     }
 }
 

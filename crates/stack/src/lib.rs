@@ -4,6 +4,8 @@
 //! Time is the time since the start of the run. A stack reads no clock and draws no random number that does
 //! not come from [`Spec::seed`]: the same seed gives the same bytes.
 
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// End of a connection.
@@ -20,8 +22,30 @@ impl Side {
     pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
 }
 
+/// Log of an end, in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// What was written so far.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// What the connection of a flow is to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Spec {
     /// Congestion control, by the name in the catalogue.
     pub congestion_control: String,
@@ -33,6 +57,8 @@ pub struct Spec {
     pub datagram_bytes: u16,
     /// Source of all randomness.
     pub seed: [u8; 32],
+    /// Logs of client and server in the stack's format (qlog for QUIC), if they are wanted.
+    pub logs: Option<[Log; 2]>,
 }
 
 /// Datagrams handed to the network at once.

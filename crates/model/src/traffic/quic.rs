@@ -83,6 +83,7 @@ impl Quic {
             bytes: (self.bytes > 0).then_some(self.bytes),
             datagram_bytes: u16::try_from(room).unwrap_or(u16::MAX),
             seed,
+            logs: None,
         }
     }
 
