@@ -95,7 +95,8 @@ impl Results {
         self.cell("pipes", self.row("pipes", "pipe", pipe)?, column)
     }
 
-    /// Payload of a flow per second from the end of its handshake to its end, Mbit/s.
+    /// Payload of a flow per second from the end of its handshake to its end, Mbit/s, as the metric of this name.
+    /// `None`: the handshake was not finished.
     pub fn goodput_mbps(&self, flow: &str) -> Option<f64> {
         let life_ns = self.flow(flow, "end_ns")? - self.flow(flow, "established_ns")?;
         Some(self.flow(flow, "delivered_bytes")? * 8e3 / life_ns).filter(|rate| rate.is_finite())

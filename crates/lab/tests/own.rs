@@ -177,6 +177,7 @@ enum Fault {
     WakesInThePast,
     SendsForEver,
     CannotBeMade,
+    PanicsAtItsReport,
 }
 
 struct Faulty(Fault);
@@ -213,6 +214,7 @@ impl Stack for Faulty {
     }
 
     fn state(&self) -> State {
+        assert!(!matches!(self.0, Fault::PanicsAtItsReport), "no state");
         State::default()
     }
 }
@@ -237,6 +239,7 @@ fn a_stack_that_breaks_the_rules_fails_the_run_with_flow_and_time() {
         (Fault::SendsNothing, "at 0.000000 s: it sent 0 bytes"),
         (Fault::WakesInThePast, "more than 100000 datagrams and deadlines at this time"),
         (Fault::SendsForEver, "more than 100000 datagrams and deadlines at this time"),
+        (Fault::PanicsAtItsReport, "stack own, flow own, at 0.000000 s: panic: no state"),
         (Fault::CannotBeMade, "it has no such congestion control"),
     ];
     for (fault, words) in faults {

@@ -75,13 +75,13 @@ impl RunPlugins {
         Self { makers, stacks, logs: None, page, flows, failure: Arc::default() }
     }
 
-    /// The same with these transport stacks.
+    /// Returns the plug-ins with these transport stacks.
     #[must_use]
     pub fn with_stacks(self, stacks: Stacks) -> Self {
         Self { stacks, ..self }
     }
 
-    /// The same with connections that write logs.
+    /// Returns the plug-ins with connections that write logs.
     #[must_use]
     pub fn with_logs(self, logs: Logs) -> Self {
         Self { logs: Some(logs), ..self }

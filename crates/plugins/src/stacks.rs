@@ -3,6 +3,7 @@
 
 use crate::run::Told;
 use dumbbell_stack::{Side, Stack, State, Transmit};
+use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Duration;
 
@@ -19,14 +20,19 @@ pub(crate) struct Watched {
     datagram_bytes: usize,
     at: Duration,
     calls: u32,
-    /// Last state known, for the tables of a run that fails.
-    state: State,
+}
+
+/// Words for a panic.
+fn panicked(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    format!("panic: {}", text.unwrap_or("without a message"))
 }
 
 impl Watched {
     pub(crate) fn new(stack: Box<dyn Stack>, told: Told, datagram_bytes: u16) -> Self {
         let (at, datagram_bytes) = (Duration::ZERO, usize::from(datagram_bytes));
-        Self { stack: Some(stack), told, datagram_bytes, at, calls: 0, state: State::default() }
+        Self { stack: Some(stack), told, datagram_bytes, at, calls: 0 }
     }
 
     fn failed(&mut self, what: String) {
@@ -49,9 +55,7 @@ impl Watched {
         match catch_unwind(AssertUnwindSafe(|| call(stack.as_mut()))) {
             Ok(found) => Some(found),
             Err(payload) => {
-                let text = payload.downcast_ref::<String>().map(String::as_str);
-                let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-                self.failed(format!("panic: {}", text.unwrap_or("without a message")));
+                self.failed(panicked(payload.as_ref()));
                 None
             }
         }
@@ -97,7 +101,12 @@ impl Stack for Watched {
     }
 
     fn state(&self) -> State {
-        let Some(stack) = &self.stack else { return self.state.clone() };
-        catch_unwind(AssertUnwindSafe(|| stack.state())).unwrap_or_else(|_| self.state.clone())
+        // After a failure the run has no tables.
+        let Some(stack) = &self.stack else { return State::default() };
+        catch_unwind(AssertUnwindSafe(|| stack.state())).unwrap_or_else(|payload| {
+            let at_ns = u64::try_from(self.at.as_nanos()).unwrap_or(u64::MAX);
+            self.told.failed(at_ns, panicked(payload.as_ref()));
+            State::default()
+        })
     }
 }

@@ -4,8 +4,8 @@ use dumbbell_plugins::Stacks;
 
 /// All stacks, by the name in experiment files.
 pub(crate) fn known() -> Stacks {
-    let mut stacks = Stacks::new();
-    #[cfg(feature = "quinn")]
-    stacks.insert("quinn", std::sync::Arc::new(dumbbell_quinn::Quinn));
-    stacks
+    Stacks::from([
+        #[cfg(feature = "quinn")]
+        ("quinn", std::sync::Arc::new(dumbbell_quinn::Quinn) as _),
+    ])
 }

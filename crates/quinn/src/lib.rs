@@ -1,6 +1,6 @@
 //! QUIC by quinn-proto, as a stack of Dumbbell: client and server of one connection, virtual time, and all
-//! randomness from one seed. Encryption is null (`null_tls.rs`): lengths are those of TLS 1.3 with AES-GCM,
-//! contents are not encrypted.
+//! randomness from one seed. Encryption is null (`null_tls.rs`): tags have the length of AES-GCM's, handshake
+//! messages about that of TLS 1.3's; contents are not encrypted.
 
 mod application;
 mod connection;
@@ -11,9 +11,6 @@ mod settings;
 
 pub use connection::Connection;
 use dumbbell_stack::{Maker, Spec, Stack};
-
-/// Version of quinn-proto.
-pub const VERSION: &str = "0.11.19";
 
 /// Makes connections.
 #[derive(Clone, Copy, Debug)]

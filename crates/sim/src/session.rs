@@ -121,6 +121,7 @@ pub(crate) fn finish(mut world: World<'_>, monitor: &dyn Monitor) -> Result<Outp
     world.run(monitor)?;
     world.check_conservation()?;
     let tables = world.tables();
+    world.check_failures()?; // A stack may fail while it tells its state.
     let digest = digest(&tables);
     let capture = world.capture.as_ref().map(|capture| capture.file(&world.scenario));
     Ok(Output { tables, digest, packets: world.packets, events: world.processed, capture })

@@ -27,7 +27,7 @@ impl Side {
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// What was written so far.
+    /// Returns what was written so far.
     pub fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -44,7 +44,7 @@ impl io::Write for Log {
     }
 }
 
-/// What the connection of a flow is to do.
+/// Task of the connection of a flow.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// Congestion control, by the name in the catalogue.
