@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -182,17 +183,31 @@ class Client:
         self.status = status
 
 
-def test_a_client_whose_first_message_was_not_alone_connects_again() -> None:
-    class Distributed:
-        refused = 3
+class Distributed:
+    """Package whose first clients get a message that is not alone, after `answer_s`."""
 
-        def Client(self, place: str, **_: object) -> Client:
-            self.refused -= 1
-            if self.refused >= 0:
-                raise AssertionError
-            return Client()
+    def __init__(self, refused: int, answer_s: float = 0.0) -> None:
+        self.refused, self.answer_s = refused, answer_s
 
-    assert cluster_module._client(Distributed(), "dask://h:1", "tcp://h:1").status == "running"
+    def Client(self, place: str, **_: object) -> Client:
+        self.refused -= 1
+        if self.refused >= 0:
+            time.sleep(self.answer_s)
+            raise AssertionError
+        return Client()
+
+
+@pytest.mark.parametrize("package", [Distributed(3), Distributed(1, answer_s=0.2)])
+def test_a_client_whose_first_message_was_not_alone_connects_again(
+    package: Distributed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "ANSWER_S", 0.1)
+    assert cluster_module._client(package, "dask://h:1", "tcp://h:1").status == "running"
+
+
+def test_a_scheduler_that_never_greets_alone_is_told() -> None:
+    with pytest.raises(EngineError, match="no scheduler of Dask answers there"):
+        cluster_module._client(Distributed(1000), "dask://h:1", "tcp://h:1")
 
 
 @pytest.mark.parametrize("status", ["closed", "connecting"])
@@ -221,6 +236,15 @@ class Cluster:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.scheduler = self.start_scheduler()
         self.workers = [self.start_worker() for _ in range(2)]
+        self.wait_for_scheduler()
+
+    def wait_for_scheduler(self) -> None:
+        """A busy machine takes more than `ANSWER_S` to start Python twice."""
+        for _ in range(1200):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+                return
+            time.sleep(0.1)
+        pytest.fail(f"no scheduler listens on port {self.port} after two minutes")
 
     @property
     def address(self) -> str:
