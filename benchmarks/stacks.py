@@ -21,6 +21,9 @@ FLOWS = {
         f"quinn, {title}": {"quic": {"stack": "own", "congestion_control": name}}
         for name, title in (("cubic", "CUBIC"), ("new_reno", "NewReno"), ("bbr", "BBR"))
     },
+    "quinn, CUBIC, TLS": {
+        "quic": {"stack": "own", "congestion_control": "cubic", "encryption": "tls"}
+    },
 }
 SECONDS = (10, 20)
 
@@ -47,7 +50,7 @@ def main() -> None:
         (less, few), (more, many) = (counted(seconds, flow) for seconds in SECONDS)
         each = (more - less) / (many - few)
         base = base or each
-        print(f"{name:15} {each:8.0f} instructions per data packet, {each / base:.1f} × TCP")
+        print(f"{name:18} {each:8.0f} instructions per data packet, {each / base:.1f} × TCP")
 
 
 if __name__ == "__main__":

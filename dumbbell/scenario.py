@@ -235,6 +235,9 @@ EchoProtocol = Literal["icmp", "udp"]
 #: Distribution of the times on and off.
 Lengths = Literal["fixed", "exponential"]
 
+#: Protection of QUIC packets.
+QuicEncryption = Literal["none", "tls"]
+
 #: A QUIC stack.
 QuicStack = Literal["quinn", "own"]
 
@@ -655,3 +658,4 @@ class Quic(TypedDict):
     congestion_control: QuicControl
     streams: int
     bytes: int
+    encryption: NotRequired[QuicEncryption]

@@ -951,6 +951,7 @@ class Quic(Section):
     congestion_control: str | None = None
     streams: str | int | None = None
     bytes: str | None = None
+    encryption: str | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

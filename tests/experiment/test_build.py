@@ -378,6 +378,7 @@ def check_flows(found: dict[str, Any]) -> None:
     }  # fmt: skip
     assert flows["q"]["traffic"]["quic"] == {
         "stack": "quinn", "congestion_control": "bbr", "streams": 1, "bytes": 3072,
+        "encryption": "none",
     }  # fmt: skip
     assert (flows["p"]["dscp"], flows["t"]["dscp"]) == (34, 0)
     # 160 bytes of speech and RTP's header, 50 times a second.

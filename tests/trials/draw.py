@@ -429,6 +429,7 @@ VALUES: Mapping[str, Value] = {
     "ceil": lambda d: d.rate(20_000_000, 50_000_000),
     "UdpSpec.rate": lambda d: d.rate(10_000, 20_000_000),
     "QuicSpec.congestion_control": lambda d: d.one("cubic", "bbr", "new_reno"),
+    "QuicSpec.encryption": lambda d: d.one("none", "tls"),
     "QuicSpec.streams": lambda d: d.whole(1, 20),
     "VideoSpec.datagram": lambda d: d.size(16, 1472),
     "SinkSpec.rate": lambda d: d.rate(100_000, 50_000_000),

@@ -43,7 +43,7 @@ fn pcapng() -> Vec<u8> {
         let bytes = wire::frame(&packet, &headers, [wire::mac(0), wire::mac(1)], 96);
         recording.frame(Time::from_ns(5 + number), 0, frame_bytes, &bytes);
     }
-    recording.file(&["tap".to_owned()], |number| Some(format!("packet {number}")))
+    recording.file(&["tap".to_owned()], &[], |number| Some(format!("packet {number}")))
 }
 
 /// Offsets of the packet blocks in a pcapng file.

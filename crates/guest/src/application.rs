@@ -56,6 +56,11 @@ pub(crate) trait Application {
         None
     }
 
+    /// Secrets of its TLS, as SSLKEYLOGFILE has them.
+    fn secrets(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// Returns the connection of a page, for `sessions`.
     fn page_connection(&mut self) -> Option<&mut dyn Any> {
         None

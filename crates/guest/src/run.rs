@@ -116,7 +116,8 @@ pub(crate) fn run(
     let mut tables = rows.tables(&mut taps, kept.table(scenario), &scenario.taps);
     tables.extend(programs.tables()?);
     tables.extend(sockets.table(scenario));
-    Ok(Output { tables, capture: rings.capture() })
+    let secrets: Vec<u8> = apps.iter().flat_map(|app| app.secrets()).collect();
+    Ok(Output { tables, capture: rings.capture(&secrets) })
 }
 
 /// Ends the programs that still run, servers for instance.

@@ -132,10 +132,10 @@ impl<'a> Rings<'a> {
         }
     }
 
-    /// Returns the capture as pcapng, if the scenario asks for it.
-    pub(crate) fn capture(&self) -> Option<Vec<u8>> {
+    /// Returns the capture as pcapng, if the scenario asks for it. `secrets`: of TLS connections.
+    pub(crate) fn capture(&self, secrets: &[u8]) -> Option<Vec<u8>> {
         let names: Vec<_> = self.scenario.taps.iter().map(|tap| tap.name.clone()).collect();
-        self.capture.as_ref().map(|capture| capture.file(&names, |_| None))
+        self.capture.as_ref().map(|capture| capture.file(&names, secrets, |_| None))
     }
 
     /// Fails if a ring was too small for all frames.

@@ -6,6 +6,9 @@ use dumbbell_model::Time;
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 10;
+/// Secrets of TLS, as SSLKEYLOGFILE has them.
+const TLS_KEY_LOG: u32 = 0x544c_534b;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const ETHERNET: u16 = 1;
 
@@ -52,11 +55,12 @@ impl Recording {
         self.frames.len() - 1
     }
 
-    /// Contents of the file. `interfaces` are names by number; `comment` returns the comment of a
-    /// frame by its number.
+    /// Contents of the file. `interfaces` are names by number; `secrets` are lines of SSLKEYLOGFILE (RFC 9850),
+    /// with which Wireshark decrypts; `comment` returns the comment of a frame by its number.
     pub fn file(
         &self,
         interfaces: &[String],
+        secrets: &[u8],
         mut comment: impl FnMut(usize) -> Option<String>,
     ) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.bytes.len() + 40 * self.frames.len() + 1000);
@@ -67,6 +71,14 @@ impl Recording {
         option(&mut body, USER_APPLICATION, b"dumbbell");
         option(&mut body, END_OF_OPTIONS, &[]);
         block(&mut out, SECTION_HEADER, &body);
+        if !secrets.is_empty() {
+            body.clear();
+            body.extend(TLS_KEY_LOG.to_le_bytes());
+            body.extend((secrets.len() as u32).to_le_bytes());
+            body.extend(secrets);
+            pad(&mut body);
+            block(&mut out, DECRYPTION_SECRETS, &body);
+        }
         for name in interfaces {
             body.clear();
             body.extend(ETHERNET.to_le_bytes());
@@ -134,7 +146,8 @@ mod tests {
         recording.frame(Time::from_ns(7_000_000_000), 1, 60, &[1; 60]);
         recording.frame(Time::from_ns(3), 0, 3, &[2; 3]);
         let names = ["a:x".to_owned(), "b:y".to_owned()];
-        let file = recording.file(&names, |number| (number == 0).then(|| "why".to_owned()));
+        let file = recording
+            .file(&names, b"CLIENT_RANDOM", |number| (number == 0).then(|| "why".to_owned()));
         let mut at = 0;
         let mut kinds = Vec::new();
         let mut stamps = Vec::new();
@@ -150,7 +163,10 @@ mod tests {
             at += length;
         }
         assert_eq!(at, file.len());
-        assert_eq!(kinds, [SECTION_HEADER, 1, 1, ENHANCED_PACKET, ENHANCED_PACKET]);
+        assert_eq!(
+            kinds,
+            [SECTION_HEADER, DECRYPTION_SECRETS, 1, 1, ENHANCED_PACKET, ENHANCED_PACKET]
+        );
         assert_eq!(stamps, [(3, 0, 3, 3), (7_000_000_000, 1, 5, 60)]);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::application::{Reader, Writer};
 use crate::settings::Settings;
+use crate::tls::{Drawing, Present, SERVER_NAME};
 use bytes::BytesMut;
 use dumbbell_stack::{Side, Spec, Stack, State, Transmit};
 use quinn_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event};
@@ -43,6 +44,8 @@ pub struct Connection {
     established: Option<Duration>,
     received: Option<Duration>,
     lost: Option<String>,
+    /// Random numbers of TLS, if there is encryption.
+    drawing: Option<Drawing>,
     scratch: Vec<u8>,
 }
 
@@ -71,7 +74,7 @@ impl Connection {
         // quinn knows no other clock. A day later, so that no difference leaves its range.
         #[allow(clippy::disallowed_methods)]
         let base = Instant::now() + Duration::from_secs(86_400);
-        let Settings { client_endpoint, server_endpoint, client, server } =
+        let Settings { client_endpoint, server_endpoint, client, server, drawing } =
             Settings::new(spec, base)?;
         let ends = [
             End::new(Endpoint::new(client_endpoint, None, true, None)),
@@ -87,8 +90,14 @@ impl Connection {
             established: None,
             received: None,
             lost: None,
+            drawing,
             scratch: Vec::new(),
         })
+    }
+
+    /// Lets TLS draw from this connection's stream, while the result lives.
+    fn drawing(&self) -> Option<Present> {
+        self.drawing.as_ref().map(Drawing::begin)
     }
 
     fn at(&self, now: Duration) -> Instant {
@@ -138,10 +147,11 @@ impl Connection {
 
 impl Stack for Connection {
     fn open(&mut self, now: Duration) {
+        let _present = self.drawing();
         let at = self.at(now);
         let server = address(Side::Server);
         let end = &mut self.ends[Side::Client as usize];
-        match end.endpoint.connect(at, self.client.clone(), server, "server") {
+        match end.endpoint.connect(at, self.client.clone(), server, SERVER_NAME) {
             Ok(opened) => end.connection = Some(opened),
             Err(error) => self.lost = Some(error.to_string()),
         }
@@ -149,6 +159,7 @@ impl Stack for Connection {
     }
 
     fn stop(&mut self, now: Duration) {
+        let _present = self.drawing();
         if let Some((_, connection)) = &mut self.ends[Side::Client as usize].connection {
             self.writer.stop(connection);
         }
@@ -156,6 +167,7 @@ impl Stack for Connection {
     }
 
     fn receive(&mut self, now: Duration, side: Side, ecn_field: u8, datagram: &[u8]) {
+        let _present = self.drawing();
         let at = self.at(now);
         let end = &mut self.ends[side as usize];
         let codepoint = EcnCodepoint::from_bits(ecn_field);
@@ -191,6 +203,7 @@ impl Stack for Connection {
     }
 
     fn wake(&mut self, now: Duration, side: Side) {
+        let _present = self.drawing();
         let at = self.at(now);
         if let Some((_, connection)) = &mut self.ends[side as usize].connection {
             if connection.poll_timeout().is_some_and(|due| due <= at) {
@@ -201,6 +214,7 @@ impl Stack for Connection {
     }
 
     fn transmit(&mut self, now: Duration, side: Side, out: &mut Vec<u8>) -> Option<Transmit> {
+        let _present = self.drawing();
         let at = self.at(now);
         let end = &mut self.ends[side as usize];
         if let Some((bytes, ecn_field)) = end.answers.pop() {

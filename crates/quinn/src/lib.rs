@@ -1,6 +1,6 @@
 //! QUIC by quinn-proto, as a stack of Dumbbell: client and server of one connection, virtual time, and all
-//! randomness from one seed. Encryption is null (`null_tls.rs`): tags have the length of AES-GCM's, handshake
-//! messages about that of TLS 1.3's; contents are not encrypted.
+//! randomness from one seed. Encryption is null (`null_tls.rs`: tags have the length of AES-GCM's, handshake
+//! messages that of TLS 1.3's, contents are not encrypted) or TLS 1.3 (`tls.rs`).
 
 mod application;
 mod connection;
@@ -8,6 +8,7 @@ mod keys;
 mod null_tls;
 mod random;
 mod settings;
+mod tls;
 
 pub use connection::Connection;
 use dumbbell_stack::{Maker, Spec, Stack};

@@ -4,6 +4,7 @@ use crate::connection::Instant;
 use crate::keys::{connection_id, Ids, Key};
 use crate::null_tls::NullTls;
 use crate::random::Random;
+use crate::tls::{self, Drawing};
 use dumbbell_stack::{Side, Spec};
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn_proto::{
@@ -28,6 +29,7 @@ enum Purpose {
     ServerIds,
     FirstId,
     Keys,
+    Tls,
 }
 
 /// Settings of both ends.
@@ -36,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) server_endpoint: Arc<EndpointConfig>,
     pub(crate) client: ClientConfig,
     pub(crate) server: Arc<ServerConfig>,
+    /// Random numbers of TLS, if there is encryption.
+    pub(crate) drawing: Option<Drawing>,
 }
 
 /// Tokens are neither sent nor accepted: no time of day is needed.
@@ -62,7 +66,13 @@ impl Settings {
             Arc::new(config)
         };
         let [of_client, of_server] = Side::BOTH.map(|side| transport(spec, side, base));
-        let mut client = ClientConfig::new(Arc::new(NullTls));
+        let drawing = spec.encrypts.then(|| Drawing::new(random(Purpose::Tls)));
+        let null_tls = Arc::new(NullTls);
+        let mut client = if spec.encrypts {
+            ClientConfig::new(Arc::new(tls::client(&spec.secrets)?))
+        } else {
+            ClientConfig::new(Arc::clone(&null_tls) as _)
+        };
         let first = Mutex::new(random(Purpose::FirstId));
         client.initial_dst_cid_provider(Arc::new(move || {
             connection_id(&mut first.lock().unwrap_or_else(PoisonError::into_inner))
@@ -70,7 +80,12 @@ impl Settings {
         client.transport_config(Arc::new(of_client?));
         let mut keys = random(Purpose::Keys);
         keys.next();
-        let mut server = ServerConfig::new(Arc::new(NullTls), Arc::new(Key(keys.next())));
+        let token_key = Arc::new(Key(keys.next()));
+        let mut server = if spec.encrypts {
+            ServerConfig::new(Arc::new(tls::server()?), token_key)
+        } else {
+            ServerConfig::new(null_tls, token_key)
+        };
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
         server
@@ -82,6 +97,7 @@ impl Settings {
             server_endpoint: endpoint(Purpose::ServerEndpoint, Purpose::ServerIds),
             client,
             server: Arc::new(server),
+            drawing,
         })
     }
 }

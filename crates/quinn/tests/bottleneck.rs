@@ -1,7 +1,7 @@
 //! Connections over a bottleneck of 20 Mbit/s with a delay of 20 ms and a queue of 60 kB.
 
 use dumbbell_quinn::Quinn;
-use dumbbell_stack::{Maker, Side, Spec, Stack, State};
+use dumbbell_stack::{Log, Maker, Side, Spec, Stack, State};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ fn spec(congestion_control: &str) -> Spec {
         bytes: None,
         datagram_bytes: 1472,
         seed: [7; 32],
+        encrypts: false,
+        secrets: Log::default(),
         logs: None,
     }
 }
@@ -23,7 +25,8 @@ fn spec(congestion_control: &str) -> Spec {
 /// What an observer of the wire sees: FNV-1a over times, directions, ECN fields and bytes.
 struct Seen {
     hash: u64,
-    datagrams: u64,
+    /// Time, direction and length of each datagram.
+    packets: Vec<(Duration, Side, usize)>,
     dropped: u64,
     state: State,
 }
@@ -34,8 +37,12 @@ fn run(spec: &Spec, stop: Option<Duration>, end: Duration) -> Seen {
         Err(why) => panic!("{why}"),
     };
     let stack: &mut dyn Stack = stack.as_mut();
-    let mut seen =
-        Seen { hash: 0xcbf2_9ce4_8422_2325, datagrams: 0, dropped: 0, state: State::default() };
+    let mut seen = Seen {
+        hash: 0xcbf2_9ce4_8422_2325,
+        packets: Vec::new(),
+        dropped: 0,
+        state: State::default(),
+    };
     let mut line: BTreeMap<(Duration, u64), (Side, u8, Vec<u8>)> = BTreeMap::new();
     let (mut now, mut number, mut busy) = (Duration::ZERO, 0, Duration::ZERO);
     let mut stop = stop;
@@ -83,7 +90,7 @@ fn run(spec: &Spec, stop: Option<Duration>, end: Duration) -> Seen {
             for byte in bytes.iter().chain([&ecn, &(from as u8)]).chain(&datagram) {
                 seen.hash = (seen.hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
             }
-            seen.datagrams += 1;
+            seen.packets.push((now, from, datagram.len()));
             stack.receive(now, to, ecn, &datagram);
         } else {
             Side::BOTH.iter().for_each(|&side| stack.wake(now, side));
@@ -122,6 +129,19 @@ fn the_handshake_takes_a_round_trip_and_finite_data_arrives_whole() {
         assert!(state.received >= Some(3 * DELAY), "{:?}", state.received);
         assert!(state.acknowledged >= state.received.map(|at| at + DELAY));
         assert_eq!(state.received, state.last_delivery);
+    }
+}
+
+#[test]
+fn encryption_changes_bytes_alone() {
+    for control in ["new_reno", "cubic", "bbr"] {
+        let plain = run(&spec(control), None, TEN);
+        let encrypted = Spec { encrypts: true, ..spec(control) };
+        let seen = run(&encrypted, None, TEN);
+        assert_eq!(seen.packets, plain.packets, "{control}");
+        assert_eq!(seen.state, plain.state, "{control}");
+        assert_ne!(seen.hash, plain.hash, "{control}");
+        assert_eq!(run(&encrypted, None, TEN).hash, seen.hash, "{control}");
     }
 }
 

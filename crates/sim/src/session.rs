@@ -123,6 +123,6 @@ pub(crate) fn finish(mut world: World<'_>, monitor: &dyn Monitor) -> Result<Outp
     let tables = world.tables();
     world.check_failures()?; // A stack may fail while it tells its state.
     let digest = digest(&tables);
-    let capture = world.capture.as_ref().map(|capture| capture.file(&world.scenario));
+    let capture = world.capture_file();
     Ok(Output { tables, digest, packets: world.packets, events: world.processed, capture })
 }

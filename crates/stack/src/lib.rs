@@ -57,6 +57,11 @@ pub struct Spec {
     pub datagram_bytes: u16,
     /// Source of all randomness.
     pub seed: [u8; 32],
+    /// The stack encrypts, with keys from `seed`. Otherwise its packets have the lengths of encrypted
+    /// ones alone.
+    pub encrypts: bool,
+    /// Secrets of TLS, as SSLKEYLOGFILE has them (RFC 9850). Stays empty without encryption.
+    pub secrets: Log,
     /// Logs of client and server in the stack's format (qlog for QUIC), if they are wanted.
     pub logs: Option<[Log; 2]>,
 }

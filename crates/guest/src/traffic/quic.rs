@@ -7,7 +7,7 @@ use crate::sys;
 use dumbbell_model::stack_rows::{self, WindowSums};
 use dumbbell_model::tables::SampleRow;
 use dumbbell_model::traffic::{Quic, QuicStack};
-use dumbbell_stack::{Maker, Side as End, Stack};
+use dumbbell_stack::{Log, Maker, Side as End, Stack};
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -33,6 +33,7 @@ struct QuicFlow {
     sent: u64,
     sent_bytes: u64,
     windows: WindowSums,
+    secrets: Log,
     buffer: Vec<u8>,
 }
 
@@ -66,6 +67,7 @@ impl TrafficApplication for Quic {
             sent: 0,
             sent_bytes: 0,
             windows: WindowSums::default(),
+            secrets: spec.secrets,
             buffer: vec![0; MOST_BYTES],
         }))
     }
@@ -176,5 +178,9 @@ impl Application for QuicFlow {
         let transfer = stack_rows::transfer(&state, row);
         report.transfers.extend(transfer);
         Ok(())
+    }
+
+    fn secrets(&self) -> Vec<u8> {
+        self.secrets.bytes()
     }
 }

@@ -107,6 +107,10 @@ const QUIC: &[Parameter] = &[
     bytes("bytes", 0)
         .within(0, ANY)
         .at("bytes", "bytes to send over all streams; 0 bytes: until `stop` or the end of the run"),
+    choice("encryption", &["none", "tls"]).at(
+        "encryption",
+        "`none`: packets of the length of encrypted ones; `tls`: TLS 1.3, keys from the seed",
+    ),
 ];
 
 /// Description of a kind of traffic.

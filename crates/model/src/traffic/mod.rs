@@ -16,7 +16,7 @@ macro_rules! files {
 for_traffic!(files);
 
 pub use ping::EchoProtocol;
-pub use quic::{QuicControl, QuicStack};
+pub use quic::{QuicControl, QuicEncryption, QuicStack};
 pub use tcp::Sink;
 pub use udp::Codec;
 

@@ -4,7 +4,7 @@ use super::{Carrier, Demand, TrafficKind, IP_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::rng::Rng;
 use crate::validate::in_range;
 use crate::ScenarioError;
-use dumbbell_stack::Spec;
+use dumbbell_stack::{Log, Spec};
 use serde::{Deserialize, Serialize};
 
 /// A QUIC connection. The client, at the flow's source, sends.
@@ -19,6 +19,20 @@ pub struct Quic {
     pub streams: u64,
     /// Bytes to send over all streams; 0: until the flow stops.
     pub bytes: u64,
+    /// Protection of the packets.
+    #[serde(default)]
+    pub encryption: QuicEncryption,
+}
+
+/// Protection of QUIC packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuicEncryption {
+    /// Packets have the lengths of encrypted ones, and are not protected.
+    #[default]
+    None,
+    /// TLS 1.3 with keys from the seed.
+    Tls,
 }
 
 /// A QUIC stack. Whether a build has it is known where a run begins.
@@ -83,6 +97,8 @@ impl Quic {
             bytes: (self.bytes > 0).then_some(self.bytes),
             datagram_bytes: u16::try_from(room).unwrap_or(u16::MAX),
             seed,
+            encrypts: self.encryption == QuicEncryption::Tls,
+            secrets: Log::default(),
             logs: None,
         }
     }

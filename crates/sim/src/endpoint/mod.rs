@@ -234,6 +234,10 @@ pub(crate) enum Report<'a> {
     Connections {
         rows: &'a mut Vec<ConnectionRow>,
     },
+    /// Appends the secrets of TLS, as SSLKEYLOGFILE has them.
+    Secrets {
+        lines: &'a mut Vec<u8>,
+    },
 }
 
 /// Endpoint of traffic: five methods for every kind, two for TCP, and three for datagrams with contents.

@@ -12,7 +12,7 @@ use dumbbell_model::traffic::Quic;
 use dumbbell_model::Time;
 use dumbbell_packet::frame::UDP_HEADER_BYTES;
 use dumbbell_packet::Body;
-use dumbbell_stack::{Side, Stack, State};
+use dumbbell_stack::{Log, Side, Stack, State};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ pub(crate) struct QuicEnds {
     /// The connection is established, and its window sampled from now on.
     is_sampled: bool,
     windows: WindowSums,
+    secrets: Log,
     bytes: Vec<u8>,
 }
 
@@ -128,6 +129,7 @@ impl TrafficEndpoint for Quic {
             touched: 1 << BEGIN_STOP,
             is_sampled: false,
             windows: WindowSums::default(),
+            secrets: spec.secrets,
             bytes: Vec::new(),
         }
     }
@@ -256,6 +258,7 @@ impl Endpoint for QuicEnds {
                 };
                 rows.extend(stack_rows::transfer(&self.state(), &row));
             }
+            Report::Secrets { lines } => lines.extend(self.secrets.bytes()),
             _ => {}
         }
     }

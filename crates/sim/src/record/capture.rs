@@ -158,11 +158,11 @@ impl Capture {
         self.dropped.insert(identity(packet), format!("dropped at {pipe}: {reason}"));
     }
 
-    /// The file, as pcapng.
-    pub(crate) fn file(&self, scenario: &Scenario) -> Vec<u8> {
+    /// The file, as pcapng. `secrets`: of TLS connections.
+    pub(crate) fn file(&self, scenario: &Scenario, secrets: &[u8]) -> Vec<u8> {
         let names: Vec<_> = scenario.taps.iter().map(|tap| tap.name.clone()).collect();
         let mut passed = Passed::default();
-        self.recording.file(&names, |number| {
+        self.recording.file(&names, secrets, |number| {
             let (tap, identity, cause) = self.packets[number];
             let why = match cause {
                 Cause::New => None,

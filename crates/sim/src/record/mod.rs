@@ -115,6 +115,16 @@ fn percentile_99(values: &mut [u64]) -> Option<u64> {
 }
 
 impl World<'_> {
+    /// The capture as pcapng, if the scenario asks for one.
+    pub(crate) fn capture_file(&self) -> Option<Vec<u8>> {
+        let capture = self.capture.as_ref()?;
+        let (mut secrets, run) = (Vec::new(), self.at_end());
+        for endpoint in &self.endpoints {
+            endpoint.report(&run, Report::Secrets { lines: &mut secrets });
+        }
+        Some(capture.file(&self.scenario, &secrets))
+    }
+
     /// All tables, in the order of the digest.
     pub(crate) fn tables(&mut self) -> Vec<Table> {
         let mut flows = Table::new(&tables::FLOWS);

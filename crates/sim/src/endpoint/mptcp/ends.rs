@@ -243,7 +243,7 @@ impl Endpoint for Multipath {
             Report::OwnFlow { flows, rows } => rows.push(self.flow_row(run, flows)),
             Report::Transfers { rows } => rows.extend(self.transfer(run)),
             Report::Connections { rows } => rows.push(self.connection_row(run)),
-            Report::Probes { .. } => {}
+            Report::Probes { .. } | Report::Secrets { .. } => {}
         }
     }
 
