@@ -43,12 +43,12 @@ if sys.version_info < (3, 11):
 PY
 
 if ! have cargo; then
-    echo "setup: cargo is missing; Rust 1.88 or newer is needed" >&2
+    echo "setup: cargo is missing; Rust 1.91 or newer is needed" >&2
     exit 2
 fi
 rust="$(rustc --version | cut -d' ' -f2)"
-if [ "$(printf '1.88.0\n%s\n' "$rust" | sort -V | head -n 1)" != "1.88.0" ]; then
-    echo "setup: Rust 1.88 or newer is needed, found $rust" >&2
+if [ "$(printf '1.91.0\n%s\n' "$rust" | sort -V | head -n 1)" != "1.91.0" ]; then
+    echo "setup: Rust 1.91 or newer is needed, found $rust" >&2
     exit 2
 fi
 

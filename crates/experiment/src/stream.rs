@@ -13,6 +13,11 @@ use serde_json::{json, Map, Value};
 pub(crate) const STREAM: [&str; 7] =
     ["congestion_control", "fq", "bytes", "source", "sink", "sender", "receiver"];
 
+/// Stacks of TCP.
+pub(crate) const STACKS: &[&str] = &[LINUX, "smoltcp"];
+/// The stack of all connections that name none.
+const LINUX: &str = "linux";
+
 /// A connection as written.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
@@ -24,6 +29,8 @@ pub(crate) struct Stream {
     pub(crate) sink: Value,
     /// Options of the sender and of the receiver.
     sides: [Option<Written>; 2],
+    /// Stack of the sender.
+    stack: String,
 }
 
 /// Sink that reads at once.
@@ -35,7 +42,8 @@ impl Stream {
     /// A bulk transfer.
     pub(crate) fn bulk(algorithm: Algorithm, fq: Option<bool>) -> Self {
         let source = json!({"bulk": {"bytes": null, "refill_ns": 0}});
-        Self { algorithm, fq, source, sink: eager(), sides: [None, None] }
+        let stack = LINUX.to_owned();
+        Self { algorithm, fq, source, sink: eager(), sides: [None, None], stack }
     }
 
     /// Reads the fields that every connection has. `choose`: reads the congestion control.
@@ -61,6 +69,7 @@ impl Stream {
             source,
             sink: sink.unwrap_or_else(eager),
             sides: [side("sender")?, side("receiver")?],
+            stack: LINUX.to_owned(),
         })
     }
 
@@ -75,8 +84,10 @@ impl Stream {
                 return Refusal::new(&node.at, message).found(shown(node.value)).err();
             }
         }
-        known(&fields, &STREAM)?;
-        Self::read(&fields, algorithm)
+        known(&fields, &[&STREAM[..], &["stack"]].concat())?;
+        let stack = fields.read("stack", |node| node.choice(STACKS, "stack"))?;
+        let stack = stack.unwrap_or_else(|| LINUX.to_owned());
+        Ok(Self { stack, ..Self::read(&fields, algorithm)? })
     }
 
     /// Reads the connection of arriving flows, whose sizes are drawn.
@@ -102,14 +113,18 @@ impl Stream {
             let own = self.sides[side].as_ref()?;
             Some(hosts[side].map_or_else(|| own.over(&plain()), |host| own.over(host)))
         });
-        json!({
+        let mut tcp = json!({
             "congestion_control": self.algorithm,
             "fq": self.fq.unwrap_or(self.algorithm.entry().paced_by_fq),
             "source": source,
             "sink": self.sink,
             "sender": sender,
             "receiver": receiver,
-        })
+        });
+        if self.stack != LINUX {
+            tcp["stack"] = json!(self.stack);
+        }
+        tcp
     }
 }
 

@@ -3,9 +3,10 @@
 use dumbbell_model::scenario::Scenario;
 use dumbbell_model::traffic::{Carrier, TrafficKind};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, UDP_HEADER_BYTES};
-use dumbbell_packet::tcp::{Flags, Syn, SACK_BLOCKS_MAX};
+use dumbbell_packet::read::{Header, Numbers};
+use dumbbell_packet::tcp::Syn;
 use dumbbell_packet::wire::{address, CLIENT_PORT, SERVER_PORT};
-use dumbbell_packet::{AccurateEcn, Body, Packet, SackBlock, Segment};
+use dumbbell_packet::{Body, Packet};
 use std::collections::BTreeMap;
 
 const ICMP: u8 = 1;
@@ -25,10 +26,8 @@ pub(crate) struct Stream {
     server: u16,
     /// True if datagrams are echoed.
     echo: bool,
-    /// Initial sequence number and highest offset so far, forward and backward.
-    sides: [Option<(u32, u64)>; 2],
-    /// Window scale of the windows advertised forward and backward.
-    shifts: [u32; 2],
+    /// Sequence numbers of a connection.
+    numbers_of_tcp: Numbers,
     /// IP identification of the first packet, and highest number so far, forward and backward. A
     /// connected socket counts its packets in the identification, so a packet has the same number at
     /// every tap.
@@ -66,20 +65,6 @@ pub(crate) fn streams(scenario: &Scenario) -> Vec<Stream> {
 }
 
 impl Stream {
-    /// Offset of a sequence number from the first byte of its stream.
-    fn offset(&mut self, side: usize, number: u32) -> u64 {
-        let (first, highest) = *self.sides[side].get_or_insert((number.wrapping_sub(1), 0));
-        // Relative to the highest offset: less than 2 GiB behind or ahead.
-        let near = number.wrapping_sub(first.wrapping_add(1)).wrapping_sub(highest as u32) as i32;
-        let offset = highest.saturating_add_signed(i64::from(near));
-        if offset > highest {
-            self.sides[side] = Some((first, offset));
-        }
-        offset
-    }
-}
-
-impl Stream {
     /// Number of a packet in its direction, from its IP identification.
     fn number(&mut self, side: usize, identification: u16) -> u64 {
         let (first, highest) = *self.numbers[side].get_or_insert((identification, 0));
@@ -87,23 +72,6 @@ impl Stream {
         let number = highest.saturating_add_signed(i64::from(near));
         self.numbers[side] = Some((first, highest.max(number)));
         number
-    }
-}
-
-/// Reads big-endian numbers of a header; 0 beyond the captured bytes.
-struct Header<'a>(&'a [u8]);
-
-impl Header<'_> {
-    fn byte(&self, at: usize) -> u8 {
-        self.0.get(at).copied().unwrap_or(0)
-    }
-
-    fn short(&self, at: usize) -> u16 {
-        u16::from_be_bytes([self.byte(at), self.byte(at + 1)])
-    }
-
-    fn word(&self, at: usize) -> u32 {
-        u32::from(self.short(at)) << 16 | u32::from(self.short(at + 2))
     }
 }
 
@@ -136,7 +104,7 @@ pub(crate) fn packet(bytes: &[u8], frame_bytes: u32, streams: &mut [Stream]) -> 
     let payload_bytes = carried_bytes.saturating_sub(udp_header);
     let (number, body) = match ip.byte(9) {
         TCP => {
-            let segment = segment(&carried, carried_bytes, stream, side);
+            let segment = stream.numbers_of_tcp.segment(side, &carried, carried_bytes);
             // A SYN-ACK is sent before its socket exists: its identification is 0, and the
             // socket starts from another number.
             let number = match segment.flags.syn {
@@ -204,94 +172,10 @@ fn flow_of_hosts(streams: &[Stream], ip: &Header<'_>) -> Option<(u16, bool)> {
     Some((flow as u16, true))
 }
 
-fn segment(tcp: &Header<'_>, bytes: u32, stream: &mut Stream, side: usize) -> Segment {
-    let header = u32::from(tcp.byte(12) >> 4) * 4;
-    let flag = |mask: u8| tcp.byte(13) & mask != 0;
-    let syn = flag(2);
-    if syn {
-        stream.sides[side] = Some((tcp.word(4), 0));
-    }
-    let mut segment = Segment {
-        seq: if syn { 0 } else { stream.offset(side, tcp.word(4)) },
-        payload_bytes: bytes.saturating_sub(header),
-        flags: Flags {
-            syn: match (syn, flag(16)) {
-                (false, _) => Syn::No,
-                (true, false) => Syn::Opens,
-                (true, true) => Syn::Answers,
-            },
-            fin: flag(1),
-            rst: flag(4),
-            psh: flag(8),
-            ace: (tcp.byte(12) & 1) << 2 | tcp.byte(13) >> 6,
-        },
-        ..Segment::default()
-    };
-    if flag(16) {
-        segment.ack = acknowledged(stream, 1 - side, tcp.word(8));
-    }
-    options(tcp, header as usize, stream, side, &mut segment);
-    let shift = if syn { 0 } else { stream.shifts[side] };
-    segment.window_bytes = u32::from(tcp.short(14)) << shift;
-    segment
-}
-
-/// Offset of an acknowledgement in the other direction's stream. It does not change the highest offset.
-/// Packets that arrive and those that leave come from two rings, so an acknowledgement may be decoded
-/// before the SYN; the first acknowledges no more than that.
-fn acknowledged(stream: &mut Stream, side: usize, number: u32) -> u64 {
-    let (first, highest) = *stream.sides[side].get_or_insert((number.wrapping_sub(1), 0));
-    let near = number.wrapping_sub(first.wrapping_add(1)).wrapping_sub(highest as u32) as i32;
-    highest.saturating_add_signed(i64::from(near))
-}
-
-fn options(
-    tcp: &Header<'_>,
-    header: usize,
-    stream: &mut Stream,
-    side: usize,
-    segment: &mut Segment,
-) {
-    let mut at = 20;
-    while at < header {
-        let (kind, length) = match tcp.byte(at) {
-            0 => return,
-            1 => (1, 1),
-            kind => (kind, usize::from(tcp.byte(at + 1)).max(2)),
-        };
-        match kind {
-            3 if segment.flags.is_syn() => {
-                stream.shifts[side] = u32::from(tcp.byte(at + 2)).min(14);
-            }
-            5 => {
-                segment.clear_sack();
-                for place in (at + 2..).step_by(8).take(((length - 2) / 8).min(SACK_BLOCKS_MAX)) {
-                    segment.push_sack(SackBlock {
-                        start: acknowledged(stream, 1 - side, tcp.word(place)),
-                        end: acknowledged(stream, 1 - side, tcp.word(place + 4)),
-                    });
-                }
-            }
-            174 => {
-                let counter = |field: usize| tcp.word(at + 1 + 3 * field) & 0xff_ffff;
-                let fields = (length.saturating_sub(2) / 3).min(3) as u8;
-                let counters = [counter(0), counter(1), counter(2)];
-                *segment = segment.with_accurate_ecn(AccurateEcn { fields, counters });
-            }
-            8 => {
-                segment.timestamps = true;
-                segment.tsval_ms = tcp.word(at + 2);
-                segment.tsecr_ms = tcp.word(at + 6);
-            }
-            _ => {}
-        }
-        at += length;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dumbbell_packet::{SackBlock, Segment};
 
     /// Makes a frame of flow 0 with this sequence number, ACK, flags, options and payload length.
     fn frame(

@@ -6,6 +6,7 @@ pub mod ecmp;
 pub mod frame;
 pub mod mptcp;
 pub mod pcapng;
+pub mod read;
 pub mod tap;
 pub mod tap_packets;
 pub mod tcp;

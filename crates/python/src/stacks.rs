@@ -7,5 +7,7 @@ pub(crate) fn known() -> Stacks {
     Stacks::from([
         #[cfg(feature = "quinn")]
         ("quinn", std::sync::Arc::new(dumbbell_quinn::Quinn) as _),
+        #[cfg(feature = "smoltcp")]
+        ("smoltcp", std::sync::Arc::new(dumbbell_smoltcp::Smoltcp) as _),
     ])
 }

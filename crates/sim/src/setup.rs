@@ -2,6 +2,7 @@
 
 use crate::arena::Arena;
 use crate::arrive::Arriving;
+use crate::endpoint::tcp::stack::offer;
 use crate::endpoint::{self, Setup, FLOW_TIMERS};
 use crate::events::EventQueue;
 use crate::flow::FlowState;
@@ -247,7 +248,11 @@ pub(crate) fn offered(
             None => unreachable!("the profile is part of the program"),
         }
     };
-    [of(&own[0], &flow.from), of(&own[1], &flow.to)]
+    let mut offered = [of(&own[0], &flow.from), of(&own[1], &flow.to)];
+    if let Traffic::Tcp(tcp) = &flow.traffic {
+        offer(tcp.stack, &mut offered[0]);
+    }
+    offered
 }
 
 /// TCP options of both ends of a flow, after negotiation.

@@ -22,6 +22,14 @@ impl Side {
     pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
 }
 
+/// Addresses and ports of a stack whose datagrams are IPv4 packets. The network knows the flow by itself.
+pub mod ip {
+    /// Addresses of client and server.
+    pub const ADDRESSES: [[u8; 4]; 2] = [[10, 0, 0, 1], [10, 0, 0, 2]];
+    /// Ports of client and server.
+    pub const PORTS: [u16; 2] = [20_001, 5001];
+}
+
 /// Log of an end, in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Log(Arc<Mutex<Vec<u8>>>);
@@ -53,7 +61,7 @@ pub struct Spec {
     pub streams: u32,
     /// Bytes to send over all streams; `None`: until it is stopped.
     pub bytes: Option<u64>,
-    /// Largest UDP payload that the hosts' interfaces carry.
+    /// Largest UDP payload that the hosts' interfaces carry; of a stack of TCP, the largest IP packet.
     pub datagram_bytes: u16,
     /// Source of all randomness.
     pub seed: [u8; 32],

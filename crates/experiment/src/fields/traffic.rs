@@ -4,6 +4,7 @@ use crate::fields::network::tcp_options;
 use crate::fields::{choice, def, list, need, opt, rules, section, sections, Form, Kind, Section};
 use crate::fields::{of_parameter, sentence};
 use crate::queue::default_of;
+use crate::stream::STACKS;
 use dumbbell_model::catalogue::congestion_control;
 use dumbbell_model::catalogue::parameter::{Parameter, Unit};
 use dumbbell_model::catalogue::traffic::ENTRIES;
@@ -148,6 +149,7 @@ sections! {
     ]).rule(rules::one_amount);
     tcp = section("TcpSpec", "A TCP connection and its applications.", vec![
         need("congestion_control", Kind::Algorithm, "Congestion control of the sender."),
+        def("stack", choice(STACKS, "stack"), json!("linux"), "Stack of the sender: Linux's TCP, or smoltcp's, which has CUBIC and Reno. The receiver is Linux's."),
     ]).over(stream()).hint(|key| rules::option_hint(key, "")).forbidden(rules::of_subflows);
     voice = section("VoiceSpec", "Speech: an RTP datagram (RFC 3550) every 20 ms.", vec![
         def("codec", choice(&["g711"], "codec"), json!("g711"), "Codec of the call."),

@@ -1,6 +1,7 @@
 //! Kinds of traffic, one per file, listed in `catalogue/traffic.rs`. Other modules use them through
 //! [`TrafficKind`] and do not match on the kind.
 
+use crate::rng::Rng;
 use crate::units::Span;
 use crate::{for_traffic, ScenarioError};
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ for_traffic!(files);
 
 pub use ping::EchoProtocol;
 pub use quic::{QuicControl, QuicEncryption, QuicStack};
-pub use tcp::Sink;
+pub use tcp::{Sink, TcpStack};
 pub use udp::Codec;
 
 /// Ethernet, IPv4 and UDP (or ICMP) headers of a packet.
@@ -141,6 +142,15 @@ impl Traffic {
             _ => None,
         }
     }
+}
+
+/// Seed of a stack.
+fn seed(mut random: Rng) -> [u8; 32] {
+    let mut seed = [0; 32];
+    for chunk in seed.chunks_mut(8) {
+        chunk.copy_from_slice(&random.next_u64().to_le_bytes());
+    }
+    seed
 }
 
 /// Number of packets in this time at an interval.

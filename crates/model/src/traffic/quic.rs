@@ -1,6 +1,6 @@
 //! A connection of a QUIC stack.
 
-use super::{Carrier, Demand, TrafficKind, IP_HEADER_BYTES, UDP_HEADER_BYTES};
+use super::{seed, Carrier, Demand, TrafficKind, IP_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::rng::Rng;
 use crate::validate::in_range;
 use crate::ScenarioError;
@@ -85,18 +85,14 @@ const STREAMS: u64 = 100;
 
 impl Quic {
     /// Connection between hosts with this MTU; `random`: stream of the flow.
-    pub fn spec(&self, mtu_bytes: u32, mut random: Rng) -> Spec {
-        let mut seed = [0; 32];
-        for chunk in seed.chunks_mut(8) {
-            chunk.copy_from_slice(&random.next_u64().to_le_bytes());
-        }
+    pub fn spec(&self, mtu_bytes: u32, random: Rng) -> Spec {
         let room = mtu_bytes.saturating_sub((IP_HEADER_BYTES + UDP_HEADER_BYTES) as u32);
         Spec {
             congestion_control: self.congestion_control.name().to_owned(),
             streams: self.streams as u32,
             bytes: (self.bytes > 0).then_some(self.bytes),
             datagram_bytes: u16::try_from(room).unwrap_or(u16::MAX),
-            seed,
+            seed: seed(random),
             encrypts: self.encryption == QuicEncryption::Tls,
             secrets: Log::default(),
             logs: None,

@@ -16,7 +16,7 @@ pub(crate) use build::{build, Place, Setup};
 use dumbbell_model::for_traffic;
 use dumbbell_model::scenario::Flow;
 use dumbbell_model::tables::{ConnectionRow, FlowRow, ProbeRow, SampleRow, TransferRow};
-use dumbbell_model::traffic::{self, Traffic};
+use dumbbell_model::traffic::{self, TcpStack, Traffic};
 use dumbbell_model::{Scenario, Span, Time};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
 use dumbbell_packet::{Body, Packet, Segment};
@@ -326,6 +326,7 @@ macro_rules! each {
             $(Ends::$variant($endpoint) => $act,)+
             Ends::Page($endpoint) => $act,
             Ends::Multipath($endpoint) => $act,
+            Ends::Stack($endpoint) => $act,
             Ends::Gone($endpoint) => $act,
         }
     };
@@ -335,12 +336,13 @@ macro_rules! define {
     ($($variant:ident $module:ident $held:ty { $($entry:tt)+ };)+) => {
         $(pub(crate) mod $module;)+
 
-        /// Endpoint of any kind: one per kind of traffic, two with several flows, and the place of one
-        /// that is over.
+        /// Endpoint of any kind: one per kind of traffic, two with several flows, TCP of a stack from outside,
+        /// and the place of one that is over.
         pub(crate) enum Ends {
             $($variant(Box<<traffic::$variant as TrafficEndpoint>::Ends>),)+
             Page(Box<page::Page>),
             Multipath(Box<mptcp::ends::Multipath>),
+            Stack(Box<tcp::stack::StackEnds>),
             Gone(Gone),
         }
 
@@ -353,6 +355,9 @@ macro_rules! define {
             /// Creates the endpoint of a single flow.
             pub(crate) fn open(setup: Setup<'_>, number: u32, flow: &Flow) -> Self {
                 match &flow.traffic {
+                    Traffic::Tcp(spec) if spec.stack != TcpStack::Linux => {
+                        Self::Stack(Box::new(tcp::stack::StackEnds::new(setup, number, flow, spec)))
+                    }
                     $(Traffic::$variant(spec) => {
                         Self::$variant(Box::new(spec.open(setup, number, flow)))
                     })+

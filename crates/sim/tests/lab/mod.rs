@@ -10,6 +10,7 @@ use dumbbell_model::scenario::{
     Subflow, Tap, Tcp, Traffic, Udp, SCENARIO_VERSION,
 };
 use dumbbell_model::tables::{Column, Table};
+use dumbbell_model::traffic::TcpStack;
 use dumbbell_model::{Rate, Span, TcpOptions, Time};
 use dumbbell_sim::{Monitor, Output};
 use std::collections::BTreeMap;
@@ -328,7 +329,8 @@ fn flow(name: &str, pair: usize, traffic: Traffic) -> Flow {
 pub(crate) fn tcp(name: &str, pair: usize, congestion_control: Algorithm, source: Source) -> Flow {
     let sink = Sink { lowat_bytes: 1, rate_bps: None };
     let (sender, receiver) = (None, None);
-    let tcp = Tcp { congestion_control, fq: false, source, sink, sender, receiver };
+    let stack = TcpStack::Linux;
+    let tcp = Tcp { congestion_control, fq: false, source, sink, sender, receiver, stack };
     flow(name, pair, Traffic::Tcp(Box::new(tcp)))
 }
 

@@ -38,6 +38,7 @@ pub(crate) mod scoreboard;
 mod send_buffer;
 pub(crate) mod sender;
 pub(crate) mod source;
+pub(crate) mod stack;
 pub(crate) mod subflow;
 mod time_wait;
 pub(crate) mod timers;
