@@ -6,7 +6,7 @@ use s2n_quic_core::endpoint::Endpoint as _;
 use s2n_quic_core::path::RemoteAddress;
 use s2n_quic_core::time::{Clock, NoopClock, Timestamp};
 use s2n_quic_transport::endpoint::{Config, Endpoint};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// Origin of s2n-quic's time, which has no 0: 1 µs. Only differences count.
@@ -41,7 +41,9 @@ impl<C: Config<PathHandle = RemoteAddress, EventSubscriber = Watch>> Port for En
     fn poll_wakeups(&mut self, now: Timestamp) -> bool {
         // Each step polls until there is nothing to do: nobody needs to be woken.
         let mut context = Context::from_waker(Waker::noop());
-        s2n_quic_core::endpoint::Endpoint::poll_wakeups(self, &mut context, &now).is_ready()
+        let polled = s2n_quic_core::endpoint::Endpoint::poll_wakeups(self, &mut context, &now);
+        // An endpoint that has closed stays ready, with an error.
+        matches!(polled, Poll::Ready(Ok(_)))
     }
 
     fn receive(&mut self, now: Timestamp, arrived: &mut Arrived<'_>) {

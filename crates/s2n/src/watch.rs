@@ -18,7 +18,11 @@ pub(crate) struct Watch {
     pub(crate) datagram_bytes: Option<u16>,
     /// Packets declared lost, but for MTU probes.
     pub(crate) lost_packets: u64,
+    /// Reductions of the window after a loss or a CE mark. s2n-quic tells each batch of losses, of which only the
+    /// first of a recovery period reduces the window.
     pub(crate) congestion_events: u64,
+    /// A loss or a CE mark was told since the window was.
+    congested: bool,
     pub(crate) closed: Option<Error>,
 }
 
@@ -33,7 +37,10 @@ impl Subscriber for Watch {
         _meta: &ConnectionMeta,
         event: &RecoveryMetrics<'_>,
     ) {
-        self.cwnd_bytes = Some(u64::from(event.congestion_window));
+        let cwnd_bytes = Some(u64::from(event.congestion_window));
+        let reduced = std::mem::take(&mut self.congested) && cwnd_bytes < self.cwnd_bytes;
+        self.congestion_events += u64::from(reduced);
+        self.cwnd_bytes = cwnd_bytes;
         self.in_flight_bytes = Some(u64::from(event.bytes_in_flight));
         self.srtt = Some(event.smoothed_rtt);
         self.rtt_min = Some(event.min_rtt);
@@ -44,7 +51,7 @@ impl Subscriber for Watch {
     }
 
     fn on_congestion(&mut self, (): &mut (), _meta: &ConnectionMeta, _event: &Congestion<'_>) {
-        self.congestion_events += 1;
+        self.congested = true;
     }
 
     fn on_mtu_updated(&mut self, (): &mut (), _meta: &ConnectionMeta, event: &MtuUpdated) {

@@ -9,6 +9,8 @@ const NS_PER_BYTE: u64 = 400;
 const DELAY: Duration = Duration::from_millis(20);
 /// 60 kB.
 const QUEUE: Duration = Duration::from_millis(24);
+const ECT_0: u8 = 2;
+const CE: u8 = 3;
 const LARGEST_DATAGRAM_BYTES: usize = 1472;
 const CONTROLS: [&str; 2] = ["cubic", "bbr"];
 
@@ -48,10 +50,20 @@ impl Seen {
     }
 }
 
+/// Queue of the bottleneck.
+#[derive(Clone, Copy)]
+struct Queue {
+    /// Delay from which on datagrams are dropped.
+    drops: Duration,
+    /// Delay from which on ECT(0) becomes CE.
+    marks: Duration,
+}
+
+const DROPTAIL: Queue = Queue { drops: QUEUE, marks: Duration::MAX };
+
 /// Datagrams on the line, by the time of their arrival.
-#[derive(Default)]
 struct Line {
-    queue: Duration,
+    queue: Queue,
     flying: BTreeMap<(Duration, u64), (Side, u8, Vec<u8>)>,
     number: u64,
     busy: Duration,
@@ -60,11 +72,14 @@ struct Line {
 impl Line {
     /// Sends a datagram. Returns `false` if the queue is full.
     fn send(&mut self, now: Duration, from: Side, ecn_field: u8, datagram: &[u8]) -> bool {
-        let mut leaves = now;
+        let (mut leaves, mut ecn_field) = (now, ecn_field);
         if from == Side::Client {
             let free = self.busy.max(now);
-            if free - now > self.queue {
+            if free - now > self.queue.drops {
                 return false;
+            }
+            if free - now > self.queue.marks && ecn_field == ECT_0 {
+                ecn_field = CE;
             }
             self.busy = free + Duration::from_nanos(NS_PER_BYTE * datagram.len() as u64);
             leaves = self.busy;
@@ -76,11 +91,11 @@ impl Line {
     }
 }
 
-fn run(spec: &Spec, queue: Duration, mut stop: Option<Duration>, end: Duration) -> Seen {
+fn run(spec: &Spec, queue: Queue, mut stop: Option<Duration>, end: Duration) -> Seen {
     let mut stack = made(spec);
     let mut seen =
         Seen { hash: 0xcbf2_9ce4_8422_2325, datagrams: 0, dropped: 0, state: State::default() };
-    let mut line = Line { queue, ..Line::default() };
+    let mut line = Line { queue, flying: BTreeMap::new(), number: 0, busy: Duration::ZERO };
     let mut now = Duration::ZERO;
     stack.open(now);
     loop {
@@ -122,18 +137,20 @@ const TEN: Duration = Duration::from_secs(10);
 #[test]
 fn every_congestion_control_fills_the_line_and_repeats_itself() {
     for control in CONTROLS {
-        let seen = run(&spec(control), QUEUE, None, TEN);
+        let seen = run(&spec(control), DROPTAIL, None, TEN);
         let rate = seen.state.delivered_bytes as f64 * 8.0 / 10.0;
         assert!((17e6..20e6).contains(&rate), "{control}: {rate}");
         assert!(seen.dropped > 0 && seen.state.lost_packets > Some(0), "{control}");
+        // Several packets are lost for each reduction of the window.
         assert!(seen.state.congestion_events > Some(0), "{control}");
+        assert!(seen.state.congestion_events < seen.state.lost_packets, "{control}");
         assert!(seen.state.rtt_min >= Some(2 * DELAY), "{control}");
         assert!(seen.state.srtt >= seen.state.rtt_min, "{control}");
         assert!(seen.state.cwnd_bytes > Some(50_000), "{control}");
         assert_eq!(seen.state.lost, None, "{control}");
-        assert_eq!(run(&spec(control), QUEUE, None, TEN).hash, seen.hash, "{control}");
+        assert_eq!(run(&spec(control), DROPTAIL, None, TEN).hash, seen.hash, "{control}");
         let other = Spec { seed: [8; 32], ..spec(control) };
-        assert_ne!(run(&other, QUEUE, None, TEN).hash, seen.hash, "{control}");
+        assert_ne!(run(&other, DROPTAIL, None, TEN).hash, seen.hash, "{control}");
     }
 }
 
@@ -141,7 +158,8 @@ fn every_congestion_control_fills_the_line_and_repeats_itself() {
 fn the_handshake_takes_a_round_trip_and_finite_data_arrives_whole() {
     for control in CONTROLS {
         for bytes in [1, 2, 3, 1_000_000] {
-            let state = run(&Spec { bytes: Some(bytes), ..spec(control) }, QUEUE, None, TEN).state;
+            let state =
+                run(&Spec { bytes: Some(bytes), ..spec(control) }, DROPTAIL, None, TEN).state;
             assert_eq!(state.delivered_bytes, bytes);
             assert!(state.established >= Some(2 * DELAY) && state.established < Some(3 * DELAY));
             assert!(state.received >= Some(3 * DELAY), "{:?}", state.received);
@@ -156,7 +174,7 @@ fn the_handshake_takes_a_round_trip_and_finite_data_arrives_whole() {
 fn a_small_queue_drops_and_everything_is_delivered() {
     for control in CONTROLS {
         let bytes = Some(1_000_000);
-        let queue = Duration::from_millis(6);
+        let queue = Queue { drops: Duration::from_millis(6), ..DROPTAIL };
         let seen = run(&Spec { bytes, ..spec(control) }, queue, None, TEN);
         assert!(seen.dropped > 0 && seen.state.lost_packets > Some(0), "{control}");
         assert_eq!(Some(seen.state.delivered_bytes), bytes, "{control}");
@@ -165,10 +183,29 @@ fn a_small_queue_drops_and_everything_is_delivered() {
 }
 
 #[test]
+fn marks_reduce_the_window_without_a_loss() {
+    for control in CONTROLS {
+        let queue = Queue { drops: Duration::MAX, marks: Duration::from_millis(10) };
+        let seen = run(&spec(control), queue, None, TEN);
+        assert!(seen.state.congestion_events > Some(1), "{control}");
+        assert_eq!(seen.state.lost_packets, Some(0), "{control}");
+        assert!(seen.state.srtt < Some(Duration::from_millis(80)), "{control}");
+    }
+}
+
+#[test]
+fn a_connection_that_has_nothing_to_say_ends_after_its_idle_timeout() {
+    let finite = Spec { bytes: Some(1000), ..spec("cubic") };
+    let state = run(&finite, DROPTAIL, None, 10 * TEN).state;
+    assert!(state.lost.is_some_and(|why| why.contains("idle timer")));
+    assert_eq!(state.delivered_bytes, 1000);
+}
+
+#[test]
 fn path_mtu_discovery_keeps_to_the_limit() {
     for (limit, found) in [(1200, 1200..=1200), (1400, 1380..=1400), (1472, 1452..=1472)] {
         let spec = Spec { datagram_bytes: limit, ..spec("cubic") };
-        let state = run(&spec, QUEUE, None, TEN).state;
+        let state = run(&spec, DROPTAIL, None, TEN).state;
         assert!(state.datagram_bytes.is_some_and(|bytes| found.contains(&bytes)), "{limit}");
     }
 }
@@ -176,7 +213,7 @@ fn path_mtu_discovery_keeps_to_the_limit() {
 #[test]
 fn nothing_is_sent_for_the_first_time_after_the_stop() {
     let stop = Duration::from_secs(2);
-    let seen = run(&spec("cubic"), QUEUE, Some(stop), TEN);
+    let seen = run(&spec("cubic"), DROPTAIL, Some(stop), TEN);
     // What was in the queue and on the line arrives.
     assert!(seen.state.last_delivery > Some(stop));
     assert!(seen.state.last_delivery < Some(stop + QUEUE + 2 * DELAY));
