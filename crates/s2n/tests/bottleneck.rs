@@ -50,52 +50,57 @@ impl Seen {
     }
 }
 
-/// Queue of the bottleneck.
+/// What the line does to datagrams.
 #[derive(Clone, Copy)]
-struct Queue {
+struct Faults {
     /// Delay from which on datagrams are dropped.
     drops: Duration,
     /// Delay from which on ECT(0) becomes CE.
     marks: Duration,
+    /// Of so many datagrams, either way, about one is lost.
+    loses_one_of: u64,
 }
 
-const DROPTAIL: Queue = Queue { drops: QUEUE, marks: Duration::MAX };
+const DROPTAIL: Faults = Faults { drops: QUEUE, marks: Duration::MAX, loses_one_of: u64::MAX };
 
 /// Datagrams on the line, by the time of their arrival.
 struct Line {
-    queue: Queue,
+    faults: Faults,
     flying: BTreeMap<(Duration, u64), (Side, u8, Vec<u8>)>,
     number: u64,
     busy: Duration,
 }
 
 impl Line {
-    /// Sends a datagram. Returns `false` if the queue is full.
+    /// Sends a datagram. Returns `false` if it is lost.
     fn send(&mut self, now: Duration, from: Side, ecn_field: u8, datagram: &[u8]) -> bool {
         let (mut leaves, mut ecn_field) = (now, ecn_field);
         if from == Side::Client {
             let free = self.busy.max(now);
-            if free - now > self.queue.drops {
+            if free - now > self.faults.drops {
                 return false;
             }
-            if free - now > self.queue.marks && ecn_field == ECT_0 {
+            if free - now > self.faults.marks && ecn_field == ECT_0 {
                 ecn_field = CE;
             }
             self.busy = free + Duration::from_nanos(NS_PER_BYTE * datagram.len() as u64);
             leaves = self.busy;
         }
         self.number += 1;
+        if (self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % self.faults.loses_one_of == 0 {
+            return false;
+        }
         let sent = (from, ecn_field, datagram.to_vec());
         self.flying.insert((leaves + DELAY, self.number), sent);
         true
     }
 }
 
-fn run(spec: &Spec, queue: Queue, mut stop: Option<Duration>, end: Duration) -> Seen {
+fn run(spec: &Spec, faults: Faults, mut stop: Option<Duration>, end: Duration) -> Seen {
     let mut stack = made(spec);
     let mut seen =
         Seen { hash: 0xcbf2_9ce4_8422_2325, datagrams: 0, dropped: 0, state: State::default() };
-    let mut line = Line { queue, flying: BTreeMap::new(), number: 0, busy: Duration::ZERO };
+    let mut line = Line { faults, flying: BTreeMap::new(), number: 0, busy: Duration::ZERO };
     let mut now = Duration::ZERO;
     stack.open(now);
     loop {
@@ -174,8 +179,8 @@ fn the_handshake_takes_a_round_trip_and_finite_data_arrives_whole() {
 fn a_small_queue_drops_and_everything_is_delivered() {
     for control in CONTROLS {
         let bytes = Some(1_000_000);
-        let queue = Queue { drops: Duration::from_millis(6), ..DROPTAIL };
-        let seen = run(&Spec { bytes, ..spec(control) }, queue, None, TEN);
+        let faults = Faults { drops: Duration::from_millis(6), ..DROPTAIL };
+        let seen = run(&Spec { bytes, ..spec(control) }, faults, None, TEN);
         assert!(seen.dropped > 0 && seen.state.lost_packets > Some(0), "{control}");
         assert_eq!(Some(seen.state.delivered_bytes), bytes, "{control}");
         assert!(seen.state.acknowledged > seen.state.received, "{control}");
@@ -183,10 +188,25 @@ fn a_small_queue_drops_and_everything_is_delivered() {
 }
 
 #[test]
+fn losses_either_way_break_neither_handshake_nor_transfer() {
+    for control in CONTROLS {
+        for loses_one_of in 3..15 {
+            let spec =
+                Spec { bytes: Some(200_000), seed: [loses_one_of as u8; 32], ..spec(control) };
+            let faults = Faults { loses_one_of, ..DROPTAIL };
+            let Seen { state, dropped, .. } = run(&spec, faults, None, 10 * TEN);
+            assert!(dropped > 10, "{control}, one of {loses_one_of}: {dropped}");
+            assert_eq!(state.delivered_bytes, 200_000, "{control}, one of {loses_one_of}");
+            assert!(state.acknowledged.is_some(), "{control}, one of {loses_one_of}");
+        }
+    }
+}
+
+#[test]
 fn marks_reduce_the_window_without_a_loss() {
     for control in CONTROLS {
-        let queue = Queue { drops: Duration::MAX, marks: Duration::from_millis(10) };
-        let seen = run(&spec(control), queue, None, TEN);
+        let faults = Faults { drops: Duration::MAX, marks: Duration::from_millis(10), ..DROPTAIL };
+        let seen = run(&spec(control), faults, None, TEN);
         assert!(seen.state.congestion_events > Some(1), "{control}");
         assert_eq!(seen.state.lost_packets, Some(0), "{control}");
         assert!(seen.state.srtt < Some(Duration::from_millis(80)), "{control}");
