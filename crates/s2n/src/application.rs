@@ -1,5 +1,6 @@
 //! The applications: the client writes streams, the server reads them.
 
+use crate::signal::Signal;
 use bytes::Bytes;
 use s2n_quic_core::application;
 use s2n_quic_core::stream::ops::Status;
@@ -11,6 +12,7 @@ use s2n_quic_transport::stream::{ReceiveStream, SendStream};
 use std::future::Future as _;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,9 +22,9 @@ static ZEROS: [u8; WRITE_BYTES] = [0; WRITE_BYTES];
 /// Pieces of one read.
 const PIECES: usize = 16;
 
-/// An end's application. It is polled when something has changed that it waits for.
+/// An end's application. It is polled when its signal was set.
 pub(crate) trait Application: Send {
-    fn poll(&mut self, now: Duration, context: &mut Context<'_>);
+    fn poll(&mut self, now: Duration, signal: &Arc<Signal>);
 }
 
 /// A stream that is written.
@@ -31,11 +33,17 @@ struct Written {
     /// Bytes to be written yet; `None`: without end.
     left: Option<u64>,
     acknowledged: bool,
+    signal: Arc<Signal>,
 }
 
 impl Written {
-    /// Writes what the stream accepts.
-    fn write(&mut self, context: &Context<'_>) {
+    /// Writes what the stream accepts, if that has changed.
+    fn write(&mut self) {
+        if !self.signal.take() {
+            return;
+        }
+        let waker = self.signal.waker();
+        let context = &Context::from_waker(&waker);
         loop {
             let most = self.left.unwrap_or(u64::MAX).min(WRITE_BYTES as u64) as usize;
             let mut chunks = [Bytes::from_static(&ZEROS[..most])];
@@ -101,7 +109,7 @@ impl Writer {
     }
 
     /// Opens the streams.
-    fn open_streams(&mut self, context: &Context<'_>) {
+    fn open_streams(&mut self, signal: &Arc<Signal>, context: &Context<'_>) {
         let Some(connection) = &mut self.connection else { return };
         let wanted = u64::from(self.wanted);
         while (self.streams.len() as u64) < wanted && !self.stopped {
@@ -110,13 +118,16 @@ impl Writer {
             let number = self.streams.len() as u64;
             // The first streams carry what does not divide.
             let left = self.bytes.map(|all| all / wanted + u64::from(number < all % wanted));
-            self.streams.push(Written { stream: stream.into(), left, acknowledged: false });
+            let (stream, signal) = (stream.into(), Signal::new(Some(signal)));
+            self.streams.push(Written { stream, left, acknowledged: false, signal });
         }
     }
 }
 
 impl Application for Writer {
-    fn poll(&mut self, now: Duration, context: &mut Context<'_>) {
+    fn poll(&mut self, now: Duration, signal: &Arc<Signal>) {
+        let waker = signal.waker();
+        let context = &mut Context::from_waker(&waker);
         if let Some(attempt) = &mut self.attempt {
             match Pin::new(attempt).poll(context) {
                 Poll::Pending => return,
@@ -127,12 +138,12 @@ impl Application for Writer {
                 }
             }
         }
-        self.open_streams(context);
+        self.open_streams(signal, context);
         if self.stopped {
             return;
         }
         for written in &mut self.streams {
-            written.write(context);
+            written.write();
         }
         let all = self.streams.len() == self.wanted as usize;
         if all && self.streams.iter().all(|written| written.acknowledged) {
@@ -141,11 +152,17 @@ impl Application for Writer {
     }
 }
 
+/// A stream that is read.
+struct Read {
+    stream: ReceiveStream,
+    signal: Arc<Signal>,
+}
+
 /// The server's application.
 pub(crate) struct Reader {
     acceptor: Acceptor,
     connection: Option<Connection>,
-    streams: Vec<ReceiveStream>,
+    streams: Vec<Read>,
     pub(crate) bytes: u64,
     pub(crate) last: Option<Duration>,
 }
@@ -156,18 +173,25 @@ impl Reader {
     }
 }
 
-/// Reads what has arrived in order. Returns its length, and whether more may come.
-fn read(stream: &mut ReceiveStream, context: &mut Context<'_>) -> (u64, bool) {
-    let mut bytes = 0;
-    loop {
-        let mut chunks = [const { Bytes::new() }; PIECES];
-        match stream.poll_receive_vectored(&mut chunks, context) {
-            Poll::Pending => return (bytes, true),
-            Poll::Ready(Err(_)) => return (bytes, false),
-            Poll::Ready(Ok((consumed, open))) => {
-                bytes += chunks[..consumed].iter().map(|chunk| chunk.len() as u64).sum::<u64>();
-                if !open {
-                    return (bytes, false);
+impl Read {
+    /// Reads what has arrived in order, if anything has. Returns its length, and whether more may come.
+    fn read(&mut self) -> (u64, bool) {
+        let mut bytes = 0;
+        if !self.signal.take() {
+            return (bytes, true);
+        }
+        let waker = self.signal.waker();
+        let context = &mut Context::from_waker(&waker);
+        loop {
+            let mut chunks = [const { Bytes::new() }; PIECES];
+            match self.stream.poll_receive_vectored(&mut chunks, context) {
+                Poll::Pending => return (bytes, true),
+                Poll::Ready(Err(_)) => return (bytes, false),
+                Poll::Ready(Ok((consumed, open))) => {
+                    bytes += chunks[..consumed].iter().map(|chunk| chunk.len() as u64).sum::<u64>();
+                    if !open {
+                        return (bytes, false);
+                    }
                 }
             }
         }
@@ -175,7 +199,9 @@ fn read(stream: &mut ReceiveStream, context: &mut Context<'_>) -> (u64, bool) {
 }
 
 impl Application for Reader {
-    fn poll(&mut self, now: Duration, context: &mut Context<'_>) {
+    fn poll(&mut self, now: Duration, signal: &Arc<Signal>) {
+        let waker = signal.waker();
+        let context = &mut Context::from_waker(&waker);
         if self.connection.is_none() {
             let Poll::Ready(accepted) = self.acceptor.poll_accept(context) else { return };
             self.connection = accepted;
@@ -184,10 +210,11 @@ impl Application for Reader {
         while let Poll::Ready(Ok(Some(stream))) =
             connection.poll_accept(Some(StreamType::Unidirectional), context)
         {
-            self.streams.push(stream.into());
+            let (stream, signal) = (stream.into(), Signal::new(Some(signal)));
+            self.streams.push(Read { stream, signal });
         }
         self.streams.retain_mut(|stream| {
-            let (bytes, open) = read(stream, context);
+            let (bytes, open) = stream.read();
             if bytes > 0 {
                 self.bytes += bytes;
                 self.last = Some(now);

@@ -4,32 +4,15 @@ use crate::application::{Application, Reader, Writer};
 use crate::endpoint::{at, Port};
 use crate::io::{Arrived, Outgoing};
 use crate::settings::Endpoints;
+use crate::signal::Signal;
 use crate::watch::Watch;
 use dumbbell_stack::{Side, Spec, Stack, State, Transmit};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 /// Addresses of the ends. The simulator routes by flow.
 const ADDRESSES: [([u8; 4], u16); 2] = [([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 4433)];
-
-/// Set when an application is to be polled.
-#[derive(Debug)]
-struct Flag(AtomicBool);
-
-impl Flag {
-    fn take(&self) -> bool {
-        self.0.swap(false, Ordering::Relaxed)
-    }
-}
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// One end.
 struct End {
@@ -37,22 +20,21 @@ struct End {
     outgoing: Outgoing,
     /// The endpoint has something new, and may want to send.
     news: bool,
-    flag: Arc<Flag>,
+    /// The application has something new.
+    signal: Arc<Signal>,
 }
 
 impl End {
     fn new(port: Box<dyn Port>) -> Self {
-        let flag = Arc::new(Flag(AtomicBool::new(true)));
-        Self { port, outgoing: Outgoing::default(), news: false, flag }
+        Self { port, outgoing: Outgoing::default(), news: false, signal: Signal::new(None) }
     }
 
     /// Lets the application and the endpoint act until none has anything to do.
     fn drive(&mut self, now: Duration, application: &mut dyn Application) {
         loop {
-            let polled = self.flag.take();
+            let polled = self.signal.take();
             if polled {
-                let waker = Waker::from(Arc::clone(&self.flag));
-                application.poll(now, &mut Context::from_waker(&waker));
+                application.poll(now, &self.signal);
             }
             let acted = self.port.poll_wakeups(at(now));
             self.news |= acted;

@@ -10,6 +10,7 @@ mod io;
 mod null_tls;
 mod random;
 mod settings;
+mod signal;
 mod watch;
 
 pub use connection::Connection;
