@@ -105,6 +105,14 @@ impl Connection {
             self.received = self.received.or(self.reader.last);
         }
     }
+
+    /// Lets the endpoint handle its timers and write what it may send.
+    fn write(&mut self, now: Duration, side: Side) {
+        let end = &mut self.ends[side as usize];
+        end.news = false;
+        end.port.transmit(at(now), &mut end.outgoing);
+        self.drive(now, side);
+    }
 }
 
 impl Stack for Connection {
@@ -130,22 +138,23 @@ impl Stack for Connection {
     }
 
     fn wake(&mut self, now: Duration, side: Side) {
-        // The endpoint handles its timers before it sends.
         let end = &mut self.ends[side as usize];
-        end.news |= end.port.timeout().is_some_and(|due| due <= now);
+        if end.port.timeout().is_some_and(|due| due <= now) {
+            end.news = true;
+            self.write(now, side);
+        }
     }
 
     fn transmit(&mut self, now: Duration, side: Side, out: &mut Vec<u8>) -> Option<Transmit> {
         loop {
-            let End { port, outgoing, news, .. } = &mut self.ends[side as usize];
-            if let Some(sent) = outgoing.pop(out) {
+            let end = &mut self.ends[side as usize];
+            if let Some(sent) = end.outgoing.pop(out) {
                 return Some(sent);
             }
-            if !std::mem::take(news) {
+            if !end.news {
                 return None;
             }
-            port.transmit(at(now), outgoing);
-            self.drive(now, side);
+            self.write(now, side);
         }
     }
 

@@ -261,6 +261,7 @@ fn a_wake_before_the_deadline_has_no_effect() {
     assert_eq!(stack.transmit(early, Side::Client, &mut out), None);
     assert_eq!(stack.deadline(Side::Client), Some(due));
     stack.wake(due, Side::Client);
+    assert!(stack.deadline(Side::Client) > Some(due));
     assert!(stack.transmit(due, Side::Client, &mut out).is_some());
 }
 
