@@ -1,6 +1,6 @@
 //! Keys and identifiers of the endpoints. All come from the seed of the run.
 
-use crate::random::Random;
+use dumbbell_stack::random::Random;
 use quinn_proto::crypto::{AeadKey, CryptoError, HandshakeTokenKey, HmacKey};
 use quinn_proto::{ConnectionId, ConnectionIdGenerator};
 use std::time::Duration;

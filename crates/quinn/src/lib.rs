@@ -6,7 +6,6 @@ mod application;
 mod connection;
 mod keys;
 mod null_tls;
-mod random;
 mod settings;
 mod tls;
 

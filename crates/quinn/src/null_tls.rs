@@ -1,8 +1,12 @@
 //! The handshake of TLS 1.3 without cryptography: the messages have the order of a handshake with a certificate
-//! (RFC 8446 §2) and about its lengths, and carry the transport parameters (RFC 9001 §8.2). Packets
+//! (RFC 8446 §2) and its lengths, and carry the transport parameters (RFC 9001 §8.2). Packets
 //! have the tag's bytes (RFC 9001 §5.3), set to zero, and are not protected.
 
 use bytes::BytesMut;
+use dumbbell_stack::tls::{
+    Message, CLIENT_HELLO, FINISHED, HEADER_BYTES, SAMPLE_BYTES, SERVER_FLIGHT, SERVER_HELLO,
+    TAG_BYTES, TICKETS,
+};
 use quinn_proto::crypto::{
     ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey,
     ServerConfig, Session, UnsupportedVersion,
@@ -11,23 +15,6 @@ use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErrorCode};
 use std::any::Any;
 use std::sync::Arc;
-
-/// Tag of AES-128-GCM (RFC 9001 §5.3).
-const TAG_BYTES: usize = 16;
-/// Sample for header protection (RFC 9001 §5.4.2).
-const SAMPLE_BYTES: usize = 16;
-/// Type and length before a message (RFC 8446 §4).
-const HEADER_BYTES: usize = 4;
-
-/// Messages: type, and bytes beside the transport parameters, as `tls.rs` has them (a test compares them):
-/// X25519, and a certificate of 335 bytes. Larger certificates take more.
-const CLIENT_HELLO: (u8, usize) = (1, 152);
-const SERVER_HELLO: (u8, usize) = (2, 86);
-/// EncryptedExtensions, Certificate, CertificateVerify and Finished.
-const SERVER_FLIGHT: (u8, usize) = (8, 466);
-const FINISHED: (u8, usize) = (20, 32);
-/// Tickets for a later connection, which there is not (RFC 8446 §4.6.1).
-const TICKETS: (u8, usize) = (4, 174);
 
 /// The key that changes nothing.
 struct NullKey;
@@ -149,7 +136,7 @@ impl NullSession {
 }
 
 /// Appends a message with this many bytes and the transport parameters.
-fn write(out: &mut Vec<u8>, (kind, bytes): (u8, usize), parameters: &[u8]) {
+fn write(out: &mut Vec<u8>, (kind, bytes): Message, parameters: &[u8]) {
     let length = (bytes + parameters.len()) as u32;
     out.push(kind);
     out.extend(&length.to_be_bytes()[1..]);
@@ -283,8 +270,8 @@ impl ServerConfig for NullTls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
     use crate::tls::{self, Drawing, SERVER_NAME};
+    use dumbbell_stack::random::Random;
     use dumbbell_stack::Log;
 
     /// Lengths of what an end writes, in turn, until both are silent; `true`: then come new keys.

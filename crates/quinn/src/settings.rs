@@ -3,8 +3,8 @@
 use crate::connection::Instant;
 use crate::keys::{connection_id, Ids, Key};
 use crate::null_tls::NullTls;
-use crate::random::Random;
 use crate::tls::{self, Drawing};
+use dumbbell_stack::random::Random;
 use dumbbell_stack::{Side, Spec};
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn_proto::{

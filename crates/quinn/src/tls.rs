@@ -1,7 +1,7 @@
 //! TLS 1.3 (RFC 8446, RFC 9001) by rustls, with all randomness from the seed of the run: X25519 with a drawn
 //! private key, AES-128-GCM, and a fixed Ed25519 certificate, whose signatures draw nothing (RFC 8032).
 
-use crate::random::Random;
+use dumbbell_stack::random::Random;
 use dumbbell_stack::Log;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

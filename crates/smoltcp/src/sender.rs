@@ -1,6 +1,7 @@
 //! A connection: an interface and a socket of smoltcp, and the application that writes.
 
 use crate::wire::Wire;
+use dumbbell_stack::random::Random;
 use dumbbell_stack::{ip, Side, Spec, Stack, State, Transmit};
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer, State as Phase};
@@ -55,8 +56,7 @@ impl Sender {
         };
         let mut wire = Wire::new(usize::from(spec.datagram_bytes));
         let mut config = Config::new(HardwareAddress::Ip);
-        let [a, b, c, d, e, f, g, h, ..] = spec.seed;
-        config.random_seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        config.random_seed = Random::new(&spec.seed, 0).next();
         let mut interface = Interface::new(config, &mut wire, Instant::ZERO);
         interface.update_ip_addrs(|addresses| {
             // One address fits.

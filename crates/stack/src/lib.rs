@@ -4,6 +4,9 @@
 //! Time is the time since the start of the run. A stack reads no clock and draws no random number that does
 //! not come from [`Spec::seed`]: the same seed gives the same bytes.
 
+pub mod random;
+pub mod tls;
+
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

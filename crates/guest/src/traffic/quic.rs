@@ -44,6 +44,7 @@ impl TrafficApplication for Quic {
         let spec = self.spec(mtus.min().unwrap_or(0), opening.rng("stack"));
         let made = match self.stack {
             QuicStack::Quinn => dumbbell_quinn::Quinn.make(&spec),
+            QuicStack::S2n => dumbbell_s2n::S2n.make(&spec),
             QuicStack::Own => Err("the stack own runs in the simulator alone".to_owned()),
         };
         opening.at_destination()?;

@@ -99,17 +99,17 @@ const VIDEO: &[Parameter] = &[
 ];
 
 const QUIC: &[Parameter] = &[
-    choice("stack", &["quinn", "own"])
+    choice("stack", &["quinn", "s2n", "own"])
         .at("stack", "the stack, which runs at both ends; `own`: that of a Rust program"),
     choice("congestion_control", &["cubic", "bbr", "new_reno"])
-        .at("congestion_control", "congestion control of the stack at the sender"),
+        .at("congestion_control", "congestion control of the stack at the sender; s2n has no `new_reno`"),
     whole("streams", 1, 100, 1).at("streams", "streams that are written at once"),
     bytes("bytes", 0)
         .within(0, ANY)
         .at("bytes", "bytes to send over all streams; 0 bytes: until `stop` or the end of the run"),
     choice("encryption", &["none", "tls"]).at(
         "encryption",
-        "`none`: packets of the length of encrypted ones; `tls`: TLS 1.3, keys from the seed",
+        "`none`: packets of the length of encrypted ones; `tls`: TLS 1.3, keys from the seed (quinn)",
     ),
 ];
 

@@ -41,6 +41,8 @@ pub enum QuicEncryption {
 pub enum QuicStack {
     /// quinn-proto.
     Quinn,
+    /// s2n-quic.
+    S2n,
     /// The stack of a Rust program that runs the simulator.
     Own,
 }
@@ -50,6 +52,7 @@ impl QuicStack {
     pub fn name(self) -> &'static str {
         match self {
             Self::Quinn => "quinn",
+            Self::S2n => "s2n",
             Self::Own => "own",
         }
     }
@@ -61,7 +64,7 @@ impl QuicStack {
 pub enum QuicControl {
     /// CUBIC.
     Cubic,
-    /// BBR version 1.
+    /// BBR: version 1 of quinn, version 2 of s2n.
     Bbr,
     /// NewReno (RFC 9002 §7).
     NewReno,
@@ -99,6 +102,20 @@ impl Quic {
         }
     }
 
+    /// Checks that the stack can do what is asked for.
+    fn check_stack(&self, at: &str) -> Result<(), ScenarioError> {
+        let refusal = |field: &str, message: &str| {
+            Err(ScenarioError { path: format!("{at}.{field}"), message: message.to_owned() })
+        };
+        if self.stack == QuicStack::S2n && self.congestion_control == QuicControl::NewReno {
+            return refusal("congestion_control", "s2n has no new_reno; allowed: cubic, bbr");
+        }
+        if self.stack == QuicStack::S2n && self.encryption == QuicEncryption::Tls {
+            return refusal("encryption", "s2n runs without encryption; quinn has tls");
+        }
+        Ok(())
+    }
+
     /// Name of stack and congestion control in tables.
     pub fn label(&self) -> String {
         format!("{}:{}", self.stack.name(), self.congestion_control.name())
@@ -107,7 +124,8 @@ impl Quic {
 
 impl TrafficKind for Quic {
     fn check(&self, at: &str) -> Result<(), ScenarioError> {
-        in_range(at, "streams", self.streams, 1, STREAMS)
+        in_range(at, "streams", self.streams, 1, STREAMS)?;
+        self.check_stack(at)
     }
 
     fn carrier(&self) -> Carrier {
