@@ -15,23 +15,28 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "target" / "release" / "examples" / "line"
+TITLES = {"cubic": "CUBIC", "new_reno": "NewReno", "bbr": "BBR"}
+
+
+def quic(control: str, **settings: str) -> dict[str, object]:
+    """A flow of the stack that is given to the program."""
+    return {"quic": {"stack": "own", "congestion_control": control, **settings}}
+
+
+#: Sender → stack and flow.
 FLOWS = {
-    "TCP, CUBIC": {"tcp": "cubic"},
-    **{
-        f"quinn, {title}": {"quic": {"stack": "own", "congestion_control": name}}
-        for name, title in (("cubic", "CUBIC"), ("new_reno", "NewReno"), ("bbr", "BBR"))
-    },
-    "quinn, CUBIC, TLS": {
-        "quic": {"stack": "own", "congestion_control": "cubic", "encryption": "tls"}
-    },
+    "TCP, CUBIC": ("quinn", {"tcp": "cubic"}),
+    **{f"quinn, {title}": ("quinn", quic(name)) for name, title in TITLES.items()},
+    "quinn, CUBIC, TLS": ("quinn", quic("cubic", encryption="tls")),
+    **{f"s2n, {TITLES[name]}": ("s2n", quic(name)) for name in ("cubic", "bbr")},
 }
 SECONDS = (10, 20)
 
 
-def counted(seconds: int, flow: object) -> tuple[int, float]:
+def counted(seconds: int, stack: str, flow: object) -> tuple[int, float]:
     """Instructions and data packets of a run."""
     command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-    command += [str(PROGRAM), str(seconds), json.dumps(flow)]
+    command += [str(PROGRAM), str(seconds), json.dumps(flow), stack]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = re.search(r"I +refs: +([0-9,]+)", done.stderr)
     assert found is not None, done.stderr
@@ -46,8 +51,8 @@ def main() -> None:
     cargo = ["cargo", "build", "--quiet", "--release", "-p", "dumbbell-lab", "--example", "line"]
     subprocess.run(cargo, check=True, cwd=ROOT)
     base = None
-    for name, flow in FLOWS.items():
-        (less, few), (more, many) = (counted(seconds, flow) for seconds in SECONDS)
+    for name, (stack, flow) in FLOWS.items():
+        (less, few), (more, many) = (counted(seconds, stack, flow) for seconds in SECONDS)
         each = (more - less) / (many - few)
         base = base or each
         print(f"{name:18} {each:8.0f} instructions per data packet, {each / base:.1f} × TCP")

@@ -226,6 +226,9 @@ class SourceOf(TypedDict, total=False):
 #: The sending application.
 Source = Literal["session", "subflow"] | SourceOf
 
+#: Implementation of TCP.
+TcpStack = Literal["linux", "smoltcp"]
+
 #: Codecs of speech.
 Codec = Literal["g711"]
 
@@ -239,7 +242,7 @@ Lengths = Literal["fixed", "exponential"]
 QuicEncryption = Literal["none", "tls"]
 
 #: A QUIC stack.
-QuicStack = Literal["quinn", "own"]
+QuicStack = Literal["quinn", "s2n", "own"]
 
 #: Congestion control of a QUIC stack.
 QuicControl = Literal["cubic", "bbr", "new_reno"]
@@ -612,6 +615,7 @@ class Tcp(TypedDict):
     sink: Sink
     sender: TcpOptions | None
     receiver: TcpOptions | None
+    stack: NotRequired[TcpStack]
 
 
 class Sink(TypedDict):

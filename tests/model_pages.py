@@ -126,6 +126,7 @@ def groups() -> dict[str, list[Page]]:
             _of_options("ecn", "ECN and Accurate ECN", _ECN),
             _of_options("multipath-tcp", "Multipath TCP", _MULTIPATH),
             Page("schedulers", "Multipath TCP schedulers", SCHEDULERS),
+            Page("smoltcp", "TCP of smoltcp"),
         ],
         "Links": [
             Page("links", "Links"),

@@ -76,10 +76,11 @@ def test_the_same_run_has_the_same_log(store: Path, tmp_path: Path) -> None:
     assert one == two
 
 
-def test_a_run_without_quic_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("traffic", ["tcp: cubic", "quic: {stack: s2n}"])
+def test_a_run_without_logs_is_refused(traffic: str, tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(
         "dumbbell: 1\nname: tcp\ntemplate: {dumbbell: {rate: 1 Mbit/s, rtt: 1 ms, buffer: 1 BDP}}\n"
-        "flows: [{from: s1, to: d1, tcp: cubic}]\nduration: 1 s\n",
+        f"flows: [{{from: s1, to: d1, {traffic}}}]\nduration: 1 s\n",
         encoding="utf-8",
     )
     call("run", tmp_path / "e.yaml", "--store", tmp_path / "s")

@@ -43,11 +43,17 @@ def value(results: dumbbell.Results, metric: str, **of: str) -> float:
     return float(found)
 
 
-@pytest.mark.parametrize("control", ["cubic", "bbr", "new_reno"])
-def test_laws_of_the_path(control: str, tmp_path: Path) -> None:
-    found = run(tmp_path, control)
+#: Stacks and their controls.
+STACKS = [
+    ("quinn", "cubic"), ("quinn", "bbr"), ("quinn", "new_reno"), ("s2n", "cubic"), ("s2n", "bbr"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("stack", "control"), STACKS)
+def test_laws_of_the_path(stack: str, control: str, tmp_path: Path) -> None:
+    found = run(tmp_path, f"{{stack: {stack}, congestion_control: {control}}}")
     row = flow(found)
-    assert row["congestion_control"] == f"quinn:{control}"
+    assert row["congestion_control"] == f"{stack}:{control}"
     # A handshake of one round trip, and the bytes of its frames.
     assert RTT_NS <= row["established_ns"] < 1.5 * RTT_NS
     assert row["rtt_min_ns"] >= RTT_NS
@@ -61,8 +67,9 @@ def test_laws_of_the_path(control: str, tmp_path: Path) -> None:
     assert 0 < row["retransmitted_packets"] <= row["dropped_packets"]
 
 
-def test_bytes_end_the_flow(tmp_path: Path) -> None:
-    found = run(tmp_path, "{bytes: 1 MiB, streams: 7}")
+@pytest.mark.parametrize("stack", ["quinn", "s2n"])
+def test_bytes_end_the_flow(stack: str, tmp_path: Path) -> None:
+    found = run(tmp_path, f"{{stack: {stack}, bytes: 1 MiB, streams: 7}}")
     row = flow(found)
     assert row["delivered_bytes"] == 1 << 20
     (transfer,) = found.transfers.to_dicts()
@@ -73,43 +80,51 @@ def test_bytes_end_the_flow(tmp_path: Path) -> None:
     assert found.runs["packets"][0] > 700
 
 
-def test_a_stopped_flow_sends_no_new_data(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stack", ["quinn", "s2n"])
+def test_a_stopped_flow_sends_no_new_data(stack: str, tmp_path: Path) -> None:
     text = TEXT.replace("to: d1,", "to: d1, stop: 2 s,")
-    row = flow(run(tmp_path, "cubic", text=text))
+    row = flow(run(tmp_path, f"{{stack: {stack}}}", text=text))
     assert row["last_delivery_ns"] < 2e9 + 3 * RTT_NS
 
 
-def test_another_flow_elsewhere_changes_nothing(tmp_path: Path) -> None:
-    alone = run(tmp_path, "cubic")
+@pytest.mark.parametrize("stack", ["quinn", "s2n"])
+def test_another_flow_elsewhere_changes_nothing(stack: str, tmp_path: Path) -> None:
+    cubic = f"{{stack: {stack}}}"
+    alone = run(tmp_path, cubic)
     ping = "  - {name: p, from: d2, to: s2, ping: 100 ms}\n"
-    beside = run(tmp_path, "cubic", more=ping)
-    assert alone.runs["digest"][0] == run(tmp_path, "cubic").runs["digest"][0]
+    beside = run(tmp_path, cubic, more=ping)
+    assert alone.runs["digest"][0] == run(tmp_path, cubic).runs["digest"][0]
     mine, its = flow(alone), flow(beside)
     # The probes take a place in the queue now and then, and draw none of the stack's numbers.
     assert mine["delivered_bytes"] == pytest.approx(its["delivered_bytes"], rel=0.02)
     late_ping = "flows:\n  - {name: first, from: s2, to: d2, start: 4 s, ping: 1 s}"
     text = TEXT.replace("flows:", late_ping)
-    late = run(tmp_path, "{bytes: 1 MB}", text=text)
+    finite = f"{{stack: {stack}, bytes: 1 MB}}"
+    late = run(tmp_path, finite, text=text)
     columns = ("delivered_bytes", "end_ns", "data_packets", "srtt_mean_ns", "cwnd_mean_packets")
-    mine, its = flow(late), flow(run(tmp_path, "{bytes: 1 MB}"))
+    mine, its = flow(late), flow(run(tmp_path, finite))
     assert [mine[one] for one in columns] == [its[one] for one in columns]
 
 
 def test_workers_change_nothing(tmp_path: Path) -> None:
     file = tmp_path / "e.yaml"
-    more = "factors: {cc: [cubic, bbr, new_reno]}\nrepeats: 2\n"
+    s2n = "{label: s2n, value: {stack: s2n}}"
+    quinn = ", ".join(f"{{label: {name}, value: {name}}}" for name in ("cubic", "bbr", "new_reno"))
+    more = f"factors: {{cc: [{quinn}, {s2n}]}}\nrepeats: 2\n"
     text = TEXT.replace("seed: 3\n", more).replace("QUIC", "$cc")
     file.write_text(text, encoding="utf-8")
     one, two = (dumbbell.run(file, workers=number).runs for number in (1, 2))
     assert one["digest"].to_list() == two["digest"].to_list()
-    assert one["digest"].n_unique() == 6
+    assert one["digest"].n_unique() == 8
 
 
-def test_losses_reordering_and_duplicates_leave_the_data_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stack", ["quinn", "s2n"])
+def test_losses_reordering_and_duplicates_leave_the_data_whole(stack: str, tmp_path: Path) -> None:
+    quic = f"{{stack: {stack}, bytes: 1 MiB, congestion_control: bbr}}"
     text = TEXT.replace("buffer: 1 BDP}", "buffer: 1 BDP, IMPAIRED}")
     for impaired in ("loss: 2 %", "duplication: 5 %", "jitter: 3 ms"):
         one = text.replace("IMPAIRED", impaired)
-        found = run(tmp_path, "{bytes: 1 MiB, congestion_control: bbr}", text=one)
+        found = run(tmp_path, quic, text=one)
         row = flow(found)
         assert row["delivered_bytes"] == 1 << 20, impaired
         if impaired.startswith("duplication"):
@@ -130,6 +145,12 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
         load_text(TEXT.replace("QUIC", "{stack: picoquic}"), Path("e.yaml"))
     with pytest.raises(dumbbell.ExperimentError, match=r"streams.*1 to 100.*found 0"):
         load_text(TEXT.replace("QUIC", "{streams: 0}"), Path("e.yaml"))
+    with pytest.raises(dumbbell.ExperimentError, match="s2n has no new_reno; allowed: cubic, bbr"):
+        load_text(
+            TEXT.replace("QUIC", "{stack: s2n, congestion_control: new_reno}"), Path("e.yaml")
+        )
+    with pytest.raises(dumbbell.ExperimentError, match="s2n runs without encryption"):
+        load_text(TEXT.replace("QUIC", "{stack: s2n, encryption: tls}"), Path("e.yaml"))
     text = TEXT.replace("flows:", "hosts: {defaults: {mtu: 1000 bytes}}\nflows:")
     with pytest.raises(dumbbell.DumbbellError, match=r"stack quinn, flow q.*1200.*leaves 972"):
         run(tmp_path, "cubic", text=text)

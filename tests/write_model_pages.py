@@ -95,6 +95,7 @@ _BORROWED = {
 _WITHOUT_TABLE = {
     "ack-aggregation": "The packets are the same as on the kernel until some microseconds decide "
     "on a batch.\n",
+    "smoltcp": "No kernel has it, so there is nothing to compare with.\n",
 }
 
 #: Congestion controls whose course random numbers decide.

@@ -132,6 +132,8 @@ def refused_in_real_time(scenario: str) -> Concern | None:
     if spec["sampling"]["interval_ns"] < NETNS_INTERVAL_NS:
         message = "a sampling interval below 1 ms shows the host's scheduler, not the flow"
         return Concern("sampling.interval_ns", message)
+    if refused := _refused_stack(spec):
+        return refused
     hops = 0.0
     for number, flow in enumerate(spec["flows"]):
         out = paths_between(spec, flow["from"], flow["to"])
@@ -168,9 +170,21 @@ def _datagrams_per_s(flow: Flow) -> float:
 
 def refused_in_virtual_time(scenario: str) -> Concern | None:
     """Reason why the engine linux refuses a scenario; None: it accepts the scenario."""
-    if read_scenario(scenario)["sampling"]["interval_ns"] < LINUX_INTERVAL_NS:
+    spec = read_scenario(scenario)
+    if spec["sampling"]["interval_ns"] < LINUX_INTERVAL_NS:
         message = "a sampling interval below 1 us: each sample reads the clock, which takes 256 ns"
         return Concern("sampling.interval_ns", message)
+    return _refused_stack(spec)
+
+
+def _refused_stack(spec: Scenario) -> Concern | None:
+    """The first flow whose stack runs in the simulator alone."""
+    for number, flow in enumerate(spec["flows"]):
+        for kind, alone in (("tcp", "smoltcp"), ("quic", "own")):
+            settings = cast(Mapping[str, Any], flow["traffic"].get(kind, {}))
+            if settings.get("stack") == alone:
+                place = f"flows[{number}].traffic.{kind}.stack"
+                return Concern(place, f"the stack {alone} runs in the simulator alone")
     return None
 
 

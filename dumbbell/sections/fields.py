@@ -1336,6 +1336,7 @@ class Tcp(Section):
     sender: str | TcpOptions | None = None
     receiver: str | TcpOptions | None = None
     congestion_control: str
+    stack: str | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -32,14 +32,16 @@ def write_logs(chosen: ChosenRun, folder: Path) -> Iterator[Path]:
     if '"plugin":{' in scenario:
         raise DumbbellError("a run with plug-ins cannot be made again with logs", code=Code.NO_RUN)
     output = _core.run(scenario, row["seed"], logged=True)
-    if not output.logs:
-        raise DumbbellError("no QUIC flow in this run", code=Code.NO_RUN)
+    logged = {flow: logs for flow, logs in output.logs.items() if any(logs)}
+    if not logged:
+        stacks = "; of the stacks, only quinn writes logs" if output.logs else ""
+        raise DumbbellError(f"no QUIC flow in this run{stacks}", code=Code.NO_RUN)
     if output.digest != row["digest"]:
         raise DumbbellError(
             "this build gives another result than the one in the store; run the experiment again",
             code=Code.NO_RUN,
         )
-    for flow, logs in output.logs.items():
+    for flow, logs in logged.items():
         for end, log in zip(_ENDS, logs, strict=True):
             path = folder / f"{flow.replace('/', '_')}.{end}.sqlog"
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Tables of README.md: `dumbbell study tables quic`.
 
-All parts on the simulator (two minutes), and two of them on a kernel, where there is one (five).
+All parts on the simulator (four minutes), and two of them on a kernel, where there is one (eight).
 """
 
 from __future__ import annotations
@@ -59,26 +59,39 @@ def beside(rows: list[Row], against: str) -> list[str]:
             found.setdefault(key, {})[row["buffer"]] = share(row["share_measured"])
     buffers = list(next(iter(found.values())))
     return markdown(
-        ["quinn's", "rate", "RTT", *buffers],
+        ["control", "rate", "RTT", *buffers],
         ([*key, *(cells[buffer] for buffer in buffers)] for key, cells in found.items()),
     )
 
 
 def shared(row: Row) -> list[str]:
-    """Share, RTT and packets sent again of quinn's connection."""
+    """Share, RTT and packets sent again of the QUIC connection."""
     again = share(row["again_measured"])
     return [share(row["share_measured"]), number(row["rtt_ms_measured"]), again]
 
 
 def queues(ours: list[Row], theirs: list[Row]) -> list[str]:
     """Shares below managed queues, on both engines."""
-    heads = ["quinn's", "queue", "share, simulator", "RTT (ms)", "sent again"]
+    heads = ["control", "queue", "share, simulator", "RTT (ms)", "sent again"]
     heads += ["share, kernel", "RTT (ms)", "sent again"]
     kernel = {(row["cc"], row["queue"]): shared(row) for row in theirs}
     keys = [(row["cc"], row["queue"]) for row in ours]
     return markdown(
         heads,
         ([*key, *shared(row), *kernel[key]] for key, row in zip(keys, ours, strict=True)),
+    )
+
+
+def user(rows: list[Row]) -> list[str]:
+    """Shares over buffers beside Linux's CUBIC, a row per sender and RTT."""
+    found: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in rows:
+        key = (row["stack"], row["cc"], row["rtt"])
+        found.setdefault(key, {})[row["buffer"]] = share(row["share_measured"])
+    buffers = list(next(iter(found.values())))
+    return markdown(
+        ["stack", "control", "RTT", *buffers],
+        ([*key, *(cells[buffer] for buffer in buffers)] for key, cells in found.items()),
     )
 
 
@@ -90,6 +103,9 @@ def tables(runs: Runs) -> Iterator[Made]:
     yield PAGE, "late", alone(made["late"], {"late": "late", "sender": "sender"})
     yield PAGE, "beside", beside(made["beside"], "cubic")
     yield PAGE, "bbr3", beside(made["beside"], "bbr3")
+    yield PAGE, "user", user(made["user"])
+    heads = {"stack": "stack", "cc": "control", "rtt": "RTT", "loss": "loss"}
+    yield PAGE, "alone", alone(made["user_alone"], heads)
     if runs.allows("linux"):
         theirs = as_json(runs.study(engine="linux", parts=ON_KERNEL))
         yield PAGE, "verdicts", verdict_lines(ours["claims"], theirs["claims"], number)

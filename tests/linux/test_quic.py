@@ -62,6 +62,20 @@ def test_the_first_datagrams_are_the_same_on_the_kernel(control: str, tmp_path: 
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("control", ["cubic", "bbr"])
+def test_s2n_does_on_the_kernel_what_it_does_in_the_simulator(control: str, tmp_path: Path) -> None:
+    cc = f"{{stack: s2n, congestion_control: {control}}}"
+    text = TEXT.replace("quic: {congestion_control: CC, streams: 2}", f"quic: {cc}")
+    text = text.replace(", queue: QUEUE", "").replace("RATE", "10 Mbit/s").replace("RTT", "40 ms")
+    (tmp_path / "e.yaml").write_text(text.replace("BUFFER", "4 BDP"), encoding="utf-8")
+    rows = [dumbbell.run(tmp_path / "e.yaml", engine=one).flows for one in ("sim", "linux")]
+    (mine,), (its,) = (one.to_dicts() for one in rows)
+    assert its["congestion_control"] == f"s2n:{control}"
+    for column in ("delivered_bytes", "srtt_mean_ns", "cwnd_mean_packets", "established_ns"):
+        assert mine[column] == pytest.approx(its[column], rel=0.02), column
+
+
+@pytest.mark.kernel
 def test_marks_reach_the_stack_on_the_kernel(tmp_path: Path) -> None:
     queue = "{codel: {target: 5 ms, ecn: true}}"
     ours, theirs = (run(engine, tmp_path, QUEUE=queue) for engine in ("sim", "linux"))

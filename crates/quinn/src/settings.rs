@@ -5,7 +5,7 @@ use crate::keys::{connection_id, Ids, Key};
 use crate::null_tls::NullTls;
 use crate::tls::{self, Drawing};
 use dumbbell_stack::random::Random;
-use dumbbell_stack::{Side, Spec};
+use dumbbell_stack::{quic, Side, Spec};
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn_proto::{
     ClientConfig, EndpointConfig, MtuDiscoveryConfig, QlogConfig, ServerConfig, TimeSource,
@@ -14,12 +14,8 @@ use quinn_proto::{
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Smallest datagram that a path must carry (RFC 9000 §14).
-const SMALLEST_DATAGRAM_BYTES: u16 = 1200;
 /// Largest datagram that quinn looks for: IPv6 over Ethernet.
 const LARGEST_DATAGRAM_BYTES: u16 = 1452;
-/// Largest number of streams.
-const STREAMS: u32 = 100;
 
 /// Random streams of the adapter.
 enum Purpose {
@@ -103,16 +99,7 @@ impl Settings {
 }
 
 fn transport(spec: &Spec, side: Side, base: Instant) -> Result<TransportConfig, String> {
-    if spec.datagram_bytes < SMALLEST_DATAGRAM_BYTES {
-        return Err(format!(
-            "QUIC needs datagrams of {SMALLEST_DATAGRAM_BYTES} bytes (RFC 9000 §14), the hosts' MTU \
-             leaves {}",
-            spec.datagram_bytes
-        ));
-    }
-    if spec.streams == 0 || spec.streams > STREAMS {
-        return Err(format!("{} streams; allowed: 1 to {STREAMS}", spec.streams));
-    }
+    quic::check(spec)?;
     let mut transport = TransportConfig::default();
     if let Some(logs) = &spec.logs {
         let mut log = QlogConfig::default();

@@ -1,13 +1,9 @@
 //! Connections over a bottleneck of 20 Mbit/s with a delay of 20 ms and a queue of 60 kB.
 
 use dumbbell_quinn::Quinn;
-use dumbbell_stack::{Log, Maker, Side, Spec, Stack, State};
-use std::collections::BTreeMap;
+use dumbbell_stack::line::{self, Seen, DELAY, DROPTAIL, QUEUE};
+use dumbbell_stack::{Log, Maker, Side, Spec};
 use std::time::Duration;
-
-const NS_PER_BYTE: u64 = 400;
-const DELAY: Duration = Duration::from_millis(20);
-const QUEUE: Duration = Duration::from_millis(24);
 
 fn spec(congestion_control: &str) -> Spec {
     Spec {
@@ -22,82 +18,11 @@ fn spec(congestion_control: &str) -> Spec {
     }
 }
 
-/// What an observer of the wire sees: FNV-1a over times, directions, ECN fields and bytes.
-struct Seen {
-    hash: u64,
-    /// Time, direction and length of each datagram.
-    packets: Vec<(Duration, Side, usize)>,
-    dropped: u64,
-    state: State,
-}
-
 fn run(spec: &Spec, stop: Option<Duration>, end: Duration) -> Seen {
-    let mut stack = match Quinn.make(spec) {
-        Ok(stack) => stack,
+    match Quinn.make(spec) {
+        Ok(stack) => line::run(stack, DROPTAIL, stop, end),
         Err(why) => panic!("{why}"),
-    };
-    let stack: &mut dyn Stack = stack.as_mut();
-    let mut seen = Seen {
-        hash: 0xcbf2_9ce4_8422_2325,
-        packets: Vec::new(),
-        dropped: 0,
-        state: State::default(),
-    };
-    let mut line: BTreeMap<(Duration, u64), (Side, u8, Vec<u8>)> = BTreeMap::new();
-    let (mut now, mut number, mut busy) = (Duration::ZERO, 0, Duration::ZERO);
-    let mut stop = stop;
-    stack.open(now);
-    loop {
-        for side in Side::BOTH {
-            let mut out = Vec::new();
-            while let Some(sent) = stack.transmit(now, side, &mut out) {
-                for datagram in out.chunks(sent.datagram_bytes) {
-                    assert!(datagram.len() <= 1472 && sent.ecn_field < 4);
-                    let leaves = if side == Side::Client {
-                        let free = busy.max(now);
-                        if free - now > QUEUE {
-                            seen.dropped += 1;
-                            continue;
-                        }
-                        busy = free + Duration::from_nanos(NS_PER_BYTE * datagram.len() as u64);
-                        busy
-                    } else {
-                        now
-                    };
-                    number += 1;
-                    line.insert(
-                        (leaves + DELAY, number),
-                        (side, sent.ecn_field, datagram.to_vec()),
-                    );
-                }
-                out.clear();
-            }
-        }
-        let timer = Side::BOTH.iter().filter_map(|&side| stack.deadline(side)).min();
-        let arrival = line.keys().next().map(|&(at, _)| at);
-        let Some(next) = [timer, arrival, stop].into_iter().flatten().min() else { break };
-        if next > end {
-            break;
-        }
-        now = next.max(now);
-        if stop.is_some_and(|stop| stop <= now) {
-            stop = None;
-            stack.stop(now);
-        } else if arrival == Some(now) {
-            let Some((_, (from, ecn, datagram))) = line.pop_first() else { break };
-            let to = if from == Side::Client { Side::Server } else { Side::Client };
-            let bytes = now.as_nanos().to_le_bytes();
-            for byte in bytes.iter().chain([&ecn, &(from as u8)]).chain(&datagram) {
-                seen.hash = (seen.hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-            }
-            seen.packets.push((now, from, datagram.len()));
-            stack.receive(now, to, ecn, &datagram);
-        } else {
-            Side::BOTH.iter().for_each(|&side| stack.wake(now, side));
-        }
     }
-    seen.state = stack.state();
-    seen
 }
 
 const TEN: Duration = Duration::from_secs(10);
@@ -138,7 +63,7 @@ fn encryption_changes_bytes_alone() {
         let plain = run(&spec(control), None, TEN);
         let encrypted = Spec { encrypts: true, ..spec(control) };
         let seen = run(&encrypted, None, TEN);
-        assert_eq!(seen.packets, plain.packets, "{control}");
+        assert_eq!(seen.datagrams, plain.datagrams, "{control}");
         assert_eq!(seen.state, plain.state, "{control}");
         assert_ne!(seen.hash, plain.hash, "{control}");
         assert_eq!(run(&encrypted, None, TEN).hash, seen.hash, "{control}");

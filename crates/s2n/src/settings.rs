@@ -6,7 +6,7 @@ use crate::io::LARGEST_DATAGRAM_BYTES;
 use crate::null_tls::NullTls;
 use crate::random::Random;
 use crate::watch::Watch;
-use dumbbell_stack::Spec;
+use dumbbell_stack::{quic, Spec};
 use s2n_quic_core::connection::{close, Limits};
 use s2n_quic_core::endpoint::limits::{ConnectionAttempt, Limiter, Outcome};
 use s2n_quic_core::endpoint::Endpoint as _;
@@ -19,12 +19,8 @@ use s2n_quic_transport::endpoint::{Config, Context, Endpoint};
 use s2n_quic_transport::{connection, stream};
 use std::fmt;
 
-/// Smallest datagram that a path must carry (RFC 9000 §14).
-const SMALLEST_DATAGRAM_BYTES: u16 = 1200;
 /// Headers of UDP and IPv4, which s2n-quic counts in its MTU.
 const HEADER_BYTES: u16 = 28;
-/// Largest number of streams.
-const STREAMS: u32 = 100;
 
 /// Random streams of the adapter, for each side.
 enum Purpose {
@@ -147,16 +143,7 @@ impl Endpoints {
     /// # Errors
     /// What s2n-quic cannot do.
     pub(crate) fn new(spec: &Spec) -> Result<Self, String> {
-        if spec.datagram_bytes < SMALLEST_DATAGRAM_BYTES {
-            return Err(format!(
-                "QUIC needs datagrams of {SMALLEST_DATAGRAM_BYTES} bytes (RFC 9000 §14), the hosts' \
-                 MTU leaves {}",
-                spec.datagram_bytes
-            ));
-        }
-        if spec.streams == 0 || spec.streams > STREAMS {
-            return Err(format!("{} streams; allowed: 1 to {STREAMS}", spec.streams));
-        }
+        quic::check(spec)?;
         if spec.encrypts {
             return Err("s2n runs without encryption alone".to_owned());
         }

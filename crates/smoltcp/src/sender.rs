@@ -95,7 +95,7 @@ impl Sender {
             }
         }
         let socket = self.sockets.get::<Socket<'_>>(self.socket);
-        if socket.may_send() {
+        if !matches!(socket.state(), Phase::Closed | Phase::SynSent) {
             self.established.get_or_insert(now);
         }
         let empty = socket.send_queue() == 0 && self.left == Some(0);

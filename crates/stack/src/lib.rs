@@ -4,6 +4,8 @@
 //! Time is the time since the start of the run. A stack reads no clock and draws no random number that does
 //! not come from [`Spec::seed`]: the same seed gives the same bytes.
 
+pub mod line;
+pub mod quic;
 pub mod random;
 pub mod tls;
 

@@ -10,6 +10,7 @@ use crate::arena::{Arena, Handle};
 use crate::arrive::{Arriving, FlowSpec};
 use crate::events::{EventQueue, Source, Turn};
 use crate::flow::FlowState;
+use crate::record::ns;
 use crate::soft_timers::{SoftRange, SoftTimers};
 use build::TrafficEndpoint;
 pub(crate) use build::{build, Place, Setup};
@@ -201,6 +202,17 @@ impl<'a> Run<'a> {
     /// Fields of a flow in the tables.
     pub(crate) fn spec(&self, flow: u32) -> FlowSpec<'a> {
         self.arriving.spec(self.scenario, self.flows[flow as usize].number)
+    }
+
+    /// Row of a flow in which only its names and its start are known.
+    pub(crate) fn named(&self, flow: u32) -> FlowRow {
+        let spec = self.spec(flow);
+        FlowRow {
+            flow: spec.name.into_owned(),
+            group: spec.group.to_owned(),
+            start_ns: ns(self.flows[flow as usize].start),
+            ..FlowRow::default()
+        }
     }
 }
 
@@ -501,7 +513,7 @@ fn probe_rows<'a>(
     probes: &'a [Probe],
 ) -> impl Iterator<Item = ProbeRow> + 'a {
     probes.iter().enumerate().map(move |(number, probe)| ProbeRow {
-        time_ns: crate::record::ns(probe.sent),
+        time_ns: ns(probe.sent),
         flow: flow.to_owned(),
         kind: kind.to_owned(),
         probe_number: number.into(),

@@ -4,10 +4,8 @@ use super::build::{Setup, TrafficEndpoint};
 use super::{
     frame_bytes, Arrival, Deadline, Endpoint, Life, Outbox, Outgoing, Report, Run, Timer, Touched,
 };
-use crate::record::ns;
 use dumbbell_model::scenario::Flow;
 use dumbbell_model::stack_rows::{self, WindowSums};
-use dumbbell_model::tables::FlowRow;
 use dumbbell_model::traffic::Quic;
 use dumbbell_model::Time;
 use dumbbell_packet::frame::UDP_HEADER_BYTES;
@@ -249,14 +247,7 @@ impl Endpoint for QuicEnds {
                 row.data_packets = run.flows[self.flow as usize].sent[0].into();
             }
             Report::Transfers { rows } => {
-                let (spec, flow) = (run.spec(self.flow), &run.flows[self.flow as usize]);
-                let row = FlowRow {
-                    flow: spec.name.into_owned(),
-                    group: spec.group.to_owned(),
-                    start_ns: ns(flow.start),
-                    ..FlowRow::default()
-                };
-                rows.extend(stack_rows::transfer(&self.state(), &row));
+                rows.extend(stack_rows::transfer(&self.state(), &run.named(self.flow)));
             }
             Report::Secrets { lines } => lines.extend(self.secrets.bytes()),
             _ => {}

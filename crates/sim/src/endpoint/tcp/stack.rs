@@ -7,10 +7,8 @@ use crate::endpoint::build::Setup;
 use crate::endpoint::{
     Arrival, Deadline, Endpoint, Life, Outbox, Outgoing, Report, Run, Timer, Touched,
 };
-use crate::record::ns;
 use dumbbell_model::scenario::{self, Flow};
 use dumbbell_model::stack_rows::{self, WindowSums};
-use dumbbell_model::tables::FlowRow;
 use dumbbell_model::traffic::TcpStack;
 use dumbbell_model::{TcpOptions, Time};
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
@@ -110,7 +108,7 @@ impl StackEnds {
     /// What is known: of the stack, of the receiver, and of the wire.
     fn state(&self) -> State {
         let receiver = &self.receiver;
-        let fin = receiver.fin_at.is_some_and(|fin_at| receiver.rcv_nxt > fin_at);
+        let fin = receiver.fin_at.is_some_and(|end| receiver.rcv_nxt >= end);
         let delivered_bytes = receiver.rcv_nxt - u64::from(fin);
         let told = self.stack.as_ref().map(|stack| stack.state()).unwrap_or_default();
         let last_delivery = receiver.last_delivery.map(since_start);
@@ -290,14 +288,7 @@ impl Endpoint for StackEnds {
                     spurious.min(self.sent.fast + self.sent.timeout).into();
             }
             Report::Transfers { rows } => {
-                let (spec, flow) = (run.spec(self.flow), &run.flows[self.flow as usize]);
-                let row = FlowRow {
-                    flow: spec.name.into_owned(),
-                    group: spec.group.to_owned(),
-                    start_ns: ns(flow.start),
-                    ..FlowRow::default()
-                };
-                rows.extend(stack_rows::transfer(&self.state(), &row));
+                rows.extend(stack_rows::transfer(&self.state(), &run.named(self.flow)));
             }
             _ => {}
         }
