@@ -34,7 +34,25 @@ def test_the_version_stands_in_one_place() -> None:
     for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml")):
         found = tomllib.loads(manifest.read_text(encoding="utf-8"))["package"]["version"]
         assert found == {"workspace": True}, manifest
+    asked = {
+        name: one["version"]
+        for name, one in CARGO["workspace"]["dependencies"].items()
+        if name.startswith("dumbbell-")
+    }
+    assert set(asked.values()) == {VERSION}, asked
     assert CliRunner().invoke(app, ["--version"]).stdout == f"dumbbell {VERSION}\n"
+
+
+def test_the_crates_can_be_packaged() -> None:
+    private = ("python", "guest", "identity", "playground", "wasm", "plugin-cubic")
+    command = ["cargo", "package", "--no-verify", "--allow-dirty", "--offline", "--workspace"]
+    command += [word for name in private for word in ("--exclude", f"dumbbell-{name}")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for folder in sorted((ROOT / "crates").iterdir()):
+        package = tomllib.loads((folder / "Cargo.toml").read_text(encoding="utf-8"))["package"]
+        assert package["description"], folder
+        assert (package.get("publish") is False) == (folder.name in private), folder
 
 
 def test_the_citation_names_this_version_and_its_licence() -> None:
