@@ -112,3 +112,4 @@ class Code(StrEnum):
     CLAIMS = "E902"
     BASELINE = "E903"
     CONTRAST = "E904"
+    GATE = "E905"

@@ -25,6 +25,7 @@ from dumbbell.cli.doctor import doctor
 from dumbbell.cli.explain import explain
 from dumbbell.cli.explore import explore
 from dumbbell.cli.figure import figure
+from dumbbell.cli.gate import gate
 from dumbbell.cli.help import HelpCommand, help
 from dumbbell.cli.init import InitCommand, init
 from dumbbell.cli.kernel import kernel_app
@@ -54,6 +55,7 @@ EXAMPLES = {
     "trace": "out.tr",
     "explain": 'store --flow cubic --at "10 s"',
     "contrast": "store --factor rtt",
+    "gate": "cubic ./mine.so",
     "report": "store -o report.html",
     "figure": "goodput store -o goodput.svg",
     "query": 'store "select * from flows"',
@@ -115,6 +117,7 @@ app.command()(explain)
 app.command()(explore)
 app.command()(compare)
 app.command()(contrast)
+app.command()(gate)
 app.command(cls=CaptureCommand)(capture)
 app.command(cls=TraceCommand)(trace)
 app.command()(animate)

@@ -9,7 +9,7 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import Allow, Execution, File, OnEngine, grouped
+from dumbbell.cli.options import Allow, Execution, File, Junit, OnEngine, grouped
 from dumbbell.console import Pulse, print_text
 from dumbbell.console.words import many
 from dumbbell.errors import ExperimentError
@@ -34,9 +34,7 @@ def check(
     tolerance: Annotated[
         str, typer.Option(metavar="SHARE", help="Smaller differences from the baseline pass.")
     ] = "1 %",
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML.")
-    ] = None,
+    junit: Junit = None,
     execution: Execution,
 ) -> None:
     """Check expectations and a baseline. The experiment is run first. Exit code 1 if one fails."""

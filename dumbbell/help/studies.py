@@ -64,5 +64,14 @@ GROUP = Group(
             ),
             "regression-tests.md#levels-of-a-factor",
         ),
+        Page(
+            Code.GATE,
+            "a gate",
+            "A side of a gate, its suite or an option is none.",
+            "Name a congestion control, the file of a plug-in, a stack with a control, a profile "
+            "or an engine; and a suite that the message lists.",
+            Call("dumbbell gate cubic renno", "dumbbell gate cubic reno"),
+            "gate.md",
+        ),
     ),
 )

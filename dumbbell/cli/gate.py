@@ -1,0 +1,77 @@
+"""Verb `gate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell import console
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import EngineName, Execution, JsonFile, Junit, Workers, grouped
+from dumbbell.files.output import write_json, write_output
+
+
+@grouped
+def gate(
+    base: Annotated[str, typer.Argument(help="Sender before: `cubic`, `./mine.so`, `quinn:bbr` …")],
+    new: Annotated[str, typer.Argument(help="Sender now.")],
+    *,
+    suite: Annotated[
+        str, typer.Option(help="Suite, or a file or folder of experiments with `tcp: subject`.")
+    ] = "quick",
+    engine: EngineName = "sim",
+    control: Annotated[
+        str, typer.Option(metavar="NAME", help="Congestion control of profiles and engines.")
+    ] = "cubic",
+    tolerance: Annotated[str, typer.Option(metavar="SHARE", help="Smaller changes pass.")] = "2 %",
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=2, help="Repeats of each run [default: 6, 12, 24 until decided]."),
+    ] = None,
+    at_most: Annotated[
+        str | None, typer.Option(metavar="TIME", help="No further look after this time: `2 min`.")
+    ] = None,
+    workers: Workers = None,
+    store: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Keep the runs of both sides here.")
+    ] = None,
+    junit: Junit = None,
+    json_file: JsonFile = None,
+    execution: Execution,
+) -> None:
+    """Compare a sender with the one before. Exit code 1 if something got worse."""
+    with guarded():
+        import contextlib
+        import tempfile
+
+        from dumbbell.cli.sweeps import executed
+        from dumbbell.compare.checking import share_of
+        from dumbbell.gate import display
+        from dumbbell.gate.gate import LOOKS, run_gate, seconds_of
+        from dumbbell.gate.sides import read_side
+        from dumbbell.gate.suite import read_suite
+
+        check_places(junit, json_file)
+        before, now = (read_side(one, engine, control) for one in (base, new))
+        contents, share = read_suite(suite), share_of(tolerance)
+        most_s = None if at_most is None else seconds_of(at_most)
+        with contextlib.ExitStack() as stack:
+            folder = store or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            with executed(execution, workers):
+                found = run_gate(
+                    before, now, contents, folder, tolerance=share, at_most_s=most_s,
+                    workers=workers, looks=LOOKS if repeats is None else (repeats,),
+                )  # fmt: skip
+            shown = display.table(found)
+            if shown is not None:
+                console.out.print(shown)
+            for line in display.lines(found):
+                console.out.print(line, soft_wrap=True)
+            if junit is not None:
+                write_output(junit, display.junit(found))
+            if json_file is not None:
+                write_json(json_file, display.to_json(found))
+        if not found.passes:
+            raise typer.Exit(1)

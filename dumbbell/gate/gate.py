@@ -1,0 +1,108 @@
+"""Runs both sides of a gate over a suite, with more repeats until every quantity is decided."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dumbbell
+from dumbbell import units
+from dumbbell.codes import Code
+from dumbbell.compare.samples import Sample, samples
+from dumbbell.errors import DumbbellError
+from dumbbell.gate.sides import Side
+from dumbbell.gate.verdict import JUDGED, ONCE, Quantity, Verdict, judge
+from dumbbell.results import Results
+
+#: Repeats at each look.
+LOOKS = (6, 12, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a gate found.
+
+    Attributes:
+        base, new: The sides.
+        quantities: All quantities, as of the last look.
+        repeats: Repeats of the last look.
+        results: Experiment → results of both sides.
+        late: True if the time was over before everything was decided.
+    """
+
+    base: Side
+    new: Side
+    quantities: list[Quantity]
+    repeats: int
+    results: Mapping[str, tuple[Results, Results]]
+    late: bool
+
+    @property
+    def passes(self) -> bool:
+        """True if nothing got worse."""
+        return all(one.verdict.passes for one in self.quantities)
+
+
+def seconds_of(text: str) -> float:
+    """Value of `--at-most`. Raises `DumbbellError`."""
+    try:
+        return units.positive(text, units.TIME) / 1e9
+    except units.QuantityError as error:
+        raise DumbbellError(f"--at-most: {error.alone()}", code=Code.GATE) from None
+
+
+def run_gate(
+    base: Side,
+    new: Side,
+    suite: Mapping[str, Mapping[str, Any]],
+    store: Path,
+    *,
+    tolerance: float,
+    looks: tuple[int, ...] = LOOKS,
+    at_most_s: float | None = None,
+    workers: int | None = None,
+) -> Outcome:
+    """Runs both sides and judges.
+
+    Args:
+        base, new: The sides.
+        suite: Contents of experiments by name.
+        store: Folder for the stores of both sides. Finished runs are not repeated.
+        tolerance: Share of the value before that a change may have.
+        looks: Repeats at each look; the gate ends at the first at which all is decided.
+        at_most_s: Time after which no further look begins, s; None: no limit.
+        workers: Runs at once; None: one per processor.
+    """
+    begin = time.monotonic()
+    for number, repeats in enumerate(looks):
+        results = {}
+        for name, contents in suite.items():
+            pair = [
+                dumbbell.run(
+                    side.fitted(contents), repeats=repeats, engine=side.engine, workers=workers,
+                    store=store / place / name,
+                )
+                for place, side in (("base", base), ("new", new))
+            ]  # fmt: skip
+            results[name] = (pair[0], pair[1])
+        quantities = judge(list(_samples(results)), tolerance, len(looks))
+        is_open = any(one.verdict is Verdict.OPEN for one in quantities)
+        late = at_most_s is not None and time.monotonic() - begin > at_most_s
+        if not is_open or late or number == len(looks) - 1:
+            break
+    return Outcome(base, new, quantities, repeats, results, late and is_open)
+
+
+def _samples(
+    results: Mapping[str, tuple[Results, Results]],
+) -> Iterator[tuple[str, Sample, Sample | None]]:
+    """Values of each quantity of the base, and those of the new side."""
+    for name, (before, now) in results.items():
+        theirs = {one.key: one for one in samples(now, list(JUDGED))}
+        for one in samples(before, list(JUDGED)):
+            flow = ONCE.get(one.metric)
+            if flow is None or one.of.get("flow") == flow:
+                yield name, one, theirs.get(one.key)

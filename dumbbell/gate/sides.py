@@ -1,0 +1,106 @@
+"""What a gate compares: a congestion control, plug-in, stack, TCP profile, or engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dumbbell import _core
+from dumbbell.catalogue import congestion_controls
+from dumbbell.codes import Code
+from dumbbell.engines import ENGINES, engine_named
+from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.plugins.kept import KINDS
+
+#: Word in a suite in place of the congestion control under test.
+SUBJECT = "subject"
+#: Stacks from outside, and the kind of traffic that names them.
+STACKS = {"quinn": "quic", "s2n": "quic", "smoltcp": "tcp"}
+#: Congestion control of a side that names an engine or a profile.
+DEFAULT_CONTROL = "cubic"
+#: Name of a plug-in in the experiments of a side.
+_PLUGIN = "under_test"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A side of a gate.
+
+    Attributes:
+        name: As given.
+        engine: Engine that runs it.
+        traffic: Kind of traffic of the sender, and its fields.
+        plugins: Name → file of a plug-in.
+        profile: TCP profile of all hosts; None: as in the suite.
+    """
+
+    name: str
+    engine: str
+    traffic: tuple[str, Mapping[str, str]]
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    profile: str | None = None
+
+    def fitted(self, contents: Mapping[str, Any]) -> dict[str, Any]:
+        """An experiment of a suite with this side in it."""
+        made: dict[str, Any] = {**contents, "flows": [self._flow(one) for one in contents["flows"]]}
+        if self.plugins:
+            made["plugins"] = {**contents.get("plugins", {}), **self.plugins}
+        if self.profile is not None:
+            hosts = dict(contents.get("hosts") or {})
+            hosts["defaults"] = {**hosts.get("defaults", {}), "profile": self.profile}
+            made["hosts"] = hosts
+        return made
+
+    def _flow(self, flow: Mapping[str, Any]) -> dict[str, Any]:
+        tcp = flow.get("tcp")
+        fields = tcp if isinstance(tcp, Mapping) else {"congestion_control": tcp}
+        if fields.get("congestion_control") != SUBJECT:
+            return dict(flow)
+        kind, own = self.traffic
+        others = {name: value for name, value in flow.items() if name != "tcp"}
+        return {**others, kind: {**fields, **own}}
+
+
+def read_side(text: str, engine: str, control: str = DEFAULT_CONTROL) -> Side:
+    """Reads a side: `bbr`, `./mine.so`, `quinn:cubic`, `linux-6.1`, `linux:mine`, `sim`.
+
+    Args:
+        text: The side.
+        engine: Engine of a side that names none.
+        control: Congestion control of a side that names an engine or a profile.
+
+    Raises:
+        DumbbellError: It is none of these.
+    """
+    path, (stack, colon, of_stack) = Path(text), text.partition(":")
+    if path.suffix in KINDS:
+        if not path.is_file():
+            raise DumbbellError(f"{text}: no such file", code=Code.GATE)
+        chosen = ("tcp", {"congestion_control": _PLUGIN})
+        return Side(text, engine, chosen, {_PLUGIN: str(path.absolute())})
+    if stack in STACKS and colon:
+        fields = {"stack": stack, "congestion_control": of_stack}
+        return Side(text, engine, (STACKS[stack], fields))
+    if text in _controls():
+        return Side(text, engine, ("tcp", {"congestion_control": text}))
+    default = ("tcp", {"congestion_control": control})
+    if text in _core.profiles():
+        return Side(text, engine, default, profile=text)
+    if stack in ENGINES:
+        engine_named(text)
+        return Side(text, text, default)
+    known = [*_controls(), *_core.profiles(), *ENGINES]
+    near = nearest_name(text, known)
+    hint = f"; did you mean {near}?" if near else ""
+    raise DumbbellError(
+        f"{shortened(text)} is no side of a gate{hint}; a side is a congestion control, the file "
+        "of a plug-in, quinn:, s2n: or smoltcp: with a control, a TCP profile, or an engine",
+        code=Code.GATE,
+    )
+
+
+def _controls() -> list[str]:
+    """Congestion controls of a connection with one path."""
+    return [one.name for one in congestion_controls().values() if not one.coupled]

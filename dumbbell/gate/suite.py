@@ -1,0 +1,73 @@
+"""Suites: experiment files in which `subject` stands for the congestion control under test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from dumbbell.codes import Code
+from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.experiment.source import parse, read
+from dumbbell.gate.sides import SUBJECT
+
+_FOLDER = Path(__file__).parent / "suites"
+
+
+def names() -> list[str]:
+    """Names of the suites that are here."""
+    return sorted(one.name for one in _FOLDER.iterdir() if one.is_dir())
+
+
+def read_suite(given: str) -> dict[str, dict[str, Any]]:
+    """Contents of the experiments of a suite, by name of their file.
+
+    Args:
+        given: Name of a suite, an experiment file, or a folder of such files.
+
+    Raises:
+        DumbbellError: There is no such suite, or an experiment has no flow `tcp: subject`.
+    """
+    found = {path.stem: _contents(path) for path in _files(given)}
+    for name, contents in found.items():
+        if not any(map(_is_subject, contents.get("flows") or [])):
+            raise DumbbellError(
+                f"{name}: no flow has `tcp: {SUBJECT}`: it stands for the congestion control under "
+                "test",
+                code=Code.GATE,
+            )
+    return found
+
+
+def _is_subject(flow: object) -> bool:
+    tcp = flow.get("tcp") if isinstance(flow, Mapping) else None
+    return (tcp.get("congestion_control") if isinstance(tcp, Mapping) else tcp) == SUBJECT
+
+
+def _files(given: str) -> Iterator[Path]:
+    path = _FOLDER / given if given in names() else Path(given)
+    if path.is_file():
+        yield path
+        return
+    files = sorted([*path.glob("*.yaml"), *path.glob("*.yml")]) if path.is_dir() else []
+    if not files:
+        near = nearest_name(given, names())
+        hint = f"; did you mean {near}?" if near else ""
+        raise DumbbellError(
+            f"no suite {shortened(given)}{hint}; there is {', '.join(names())}, or name an "
+            "experiment file or a folder of them",
+            code=Code.GATE,
+        )
+    yield from files
+
+
+def _contents(path: Path) -> dict[str, Any]:
+    """Plain contents of an experiment file. Raises `ExperimentError`, with the line."""
+    text = read(path)
+    parse(text, str(path))
+    found = YAML(typ="safe").load(text)
+    if not isinstance(found, dict):
+        raise DumbbellError(f"{path}: not an experiment file: no mapping", code=Code.GATE)
+    return found

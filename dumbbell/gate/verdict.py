@@ -1,0 +1,163 @@
+"""Verdict on a quantity: the new side beside the one before, over the same seeds."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dumbbell.compare.samples import Sample
+from dumbbell.metrics import METRICS
+from dumbbell.metrics.numbers import number
+from dumbbell.metrics.paired import ALPHA, Paired, compared, holm
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How a metric is judged.
+
+    Attributes:
+        better: 1: higher is better; −1: lower; 0: a gate wants no change.
+        least: Smallest change that counts, in the metric's unit.
+    """
+
+    better: int
+    least: float
+
+
+#: Metrics of a gate. One percent of a line, or a tenth of a millisecond, is no matter.
+JUDGED: Mapping[str, Judged] = {
+    "goodput_mbps": Judged(1, 0.0),
+    "srtt_mean_ms": Judged(-1, 0.1),
+    "queue_delay_p95_ms": Judged(-1, 0.1),
+    "retransmitted_share": Judged(-1, 0.001),
+    "transfer_s": Judged(-1, 0.0),
+    "joint_share": Judged(0, 0.01),
+}
+#: Of `joint_share` the sender under test has one, and the sender beside it the rest.
+ONCE = {"joint_share": "subject"}
+
+
+class Verdict(enum.Enum):
+    """What is known of a quantity."""
+
+    SAME = "the same in each run"
+    WITHIN = "within the tolerance"
+    BETTER = "better"
+    WORSE = "worse"
+    CHANGED = "changed"
+    LOST = "not measured any more"
+    OPEN = "not decided"
+
+    @property
+    def passes(self) -> bool:
+        """True if the gate lets it pass."""
+        return self not in (Verdict.WORSE, Verdict.CHANGED, Verdict.LOST)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A quantity on both sides. `p` is adjusted over all quantities and looks.
+
+    Attributes:
+        part: Experiment of the suite.
+        sample: What is measured, with the values of the new side.
+        before, now: Means over the repeats.
+        paired: Their comparison; None if the new side has no value.
+        p: Adjusted p.
+        verdict: What is known.
+    """
+
+    part: str
+    sample: Sample
+    before: float
+    now: float
+    paired: Paired | None
+    p: float
+    verdict: Verdict
+
+    @property
+    def place(self) -> str:
+        """`alone: rtt=20 ms, subject`."""
+        return f"{self.part}: {self.sample.place}"
+
+    @property
+    def change(self) -> float:
+        """Change as a share of the value before; infinite from 0."""
+        moved = self.now - self.before
+        return moved / abs(self.before) if self.before else math.copysign(math.inf, moved)
+
+    @property
+    def change_words(self) -> str:
+        """`−4.2 %`, `× 3.1`, or `–` from 0."""
+        if not math.isfinite(self.change):
+            return "–"
+        if self.change > 1:
+            return f"× {number(1 + self.change)}"
+        return f"{'+' if self.change > 0 else '−'}{100 * abs(self.change):.2g} %"
+
+    @property
+    def words(self) -> str:
+        """`goodput_mbps 9.1, before 9.5 Mbit/s: worse (−4.2 %, p 0.001)`."""
+        unit = METRICS[self.sample.metric].unit
+        values = f"{number(self.now)}, before {number(self.before)} {unit}".rstrip()
+        told = self.verdict.value
+        if self.verdict in (Verdict.BETTER, Verdict.WORSE, Verdict.CHANGED):
+            told += f" ({self.change_words}, p {self.p:.2g})"
+        return f"{self.sample.metric} {values}: {told}"
+
+
+def judge(
+    part_samples: Sequence[tuple[str, Sample, Sample | None]], tolerance: float, looks: int
+) -> list[Quantity]:
+    """Judges all quantities of a look.
+
+    A quantity is worse if a paired test shows a change in the bad direction, at 5 % over all
+    quantities (Holm) and looks (Bonferroni), and the change is larger than the tolerance. It is
+    within the tolerance if the whole 95 % interval of the change is.
+
+    Args:
+        part_samples: Experiment, values before, values now (None: there is none).
+        tolerance: Share of the value before.
+        looks: Number of times that the gate may look.
+    """
+    pairs = [
+        compared(*before.common(now)) if now is not None else None
+        for _, before, now in part_samples
+    ]
+    adjusted = iter(holm([pair.p for pair in pairs if pair is not None]))
+    found = []
+    for (part, before, now), pair in zip(part_samples, pairs, strict=True):
+        if now is None or pair is None:
+            mean = _mean(before.values)
+            found.append(Quantity(part, before, mean, math.nan, None, math.nan, Verdict.LOST))
+            continue
+        p = min(1.0, next(adjusted) * looks)
+        mine, theirs = before.common(now)
+        verdict = _verdict(now.metric, mine, theirs, pair, p, tolerance)
+        found.append(Quantity(part, now, _mean(mine), _mean(theirs), pair, p, verdict))
+    return found
+
+
+def _verdict(
+    metric: str,
+    before: Sequence[float],
+    now: Sequence[float],
+    pair: Paired,
+    p: float,
+    tolerance: float,
+) -> Verdict:
+    if list(before) == list(now):
+        return Verdict.SAME
+    how, moved = JUDGED[metric], pair.difference
+    most = max(tolerance * abs(_mean(before)), how.least)
+    if p < ALPHA and abs(moved.mean) > most:
+        if not how.better:
+            return Verdict.CHANGED
+        return Verdict.BETTER if moved.mean * how.better > 0 else Verdict.WORSE
+    return Verdict.WITHIN if -most <= moved.low and moved.high <= most else Verdict.OPEN
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan

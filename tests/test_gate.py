@@ -1,0 +1,182 @@
+"""`dumbbell gate`: a planted regression is found, honest senders pass, chance fails no gate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from dumbbell.cli import app
+from dumbbell.compare.samples import Sample
+from dumbbell.errors import DumbbellError
+from dumbbell.gate.gate import LOOKS, seconds_of
+from dumbbell.gate.sides import read_side
+from dumbbell.gate.suite import names, read_suite
+from dumbbell.gate.verdict import Quantity, Verdict, judge
+from tests.plugins.built import EXAMPLES, library
+
+#: A small suite, with chance in it.
+SUITE = """\
+dumbbell: 1
+name: small
+template: {dumbbell: {pairs: 2, rate: 10 Mbit/s, rtt: 20 ms, buffer: $buffer}}
+flows:
+  - {name: subject, from: s1, to: d1, tcp: subject, start_jitter: 1 RTT}
+duration: 5 s
+factors: {buffer: [1 BDP, 4 BDP]}
+"""
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(app, ["gate", *(str(word) for word in words)])
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(SUITE, encoding="utf-8")
+    return path
+
+
+def test_the_same_sender_passes(suite: Path, tmp_path: Path) -> None:
+    copy = library(EXAMPLES / "cubic.c", tmp_path / "copy.so")
+    done = call("cubic", copy, "--suite", suite)
+    assert done.exit_code == 0, done.output
+    assert "the same in every run" in done.output
+
+
+def test_a_planted_regression_is_found(suite: Path, tmp_path: Path) -> None:
+    text = (EXAMPLES / "cubic.c").read_text(encoding="utf-8")
+    planted = text.replace("BETA = 717", "BETA = 300")
+    assert planted != text
+    (tmp_path / "planted.c").write_text(planted, encoding="utf-8")
+    bad = library(tmp_path / "planted.c", tmp_path / "planted.so")
+    junit, rows = tmp_path / "gate.xml", tmp_path / "gate.json"
+    words = ("--suite", suite, "--junit", junit, "--json", rows, "--store", tmp_path / "runs")
+    done = call("cubic", bad, *words)
+    assert done.exit_code == 1, done.output
+    assert "the first difference" in done.output
+    found = json.loads(rows.read_text(encoding="utf-8"))
+    worse = [row for row in found["quantities"] if row["verdict"] == "worse"]
+    # A window reduced to 0.3 leaves a queue of one BDP empty for a while.
+    (goodput,) = (
+        row for row in worse
+        if row["metric"] == "goodput_mbps" and row["levels"] == {"buffer": "1 BDP"}
+    )  # fmt: skip
+    assert goodput["high"] < 0 and goodput["now"] < 0.98 * goodput["before"]
+    cases = ElementTree.parse(junit).getroot().findall(".//testcase")
+    failed = [case for case in cases if case.find("failure") is not None]
+    assert len(cases) == len(found["quantities"])
+    assert len(failed) == sum(
+        row["verdict"] in ("worse", "changed", "lost") for row in found["quantities"]
+    )
+
+
+def test_stacks_profiles_and_transfers(suite: Path) -> None:
+    done = call("quinn:cubic", "s2n:cubic", "--suite", suite, "--repeats", "2")
+    assert "quinn:cubic → s2n:cubic" in done.output
+    finite = SUITE.replace("tcp: subject,", "tcp: {congestion_control: subject, bytes: 200 kB},")
+    suite.write_text(finite, encoding="utf-8")
+    done = call("linux-6.12", "linux-6.12", "--suite", suite, "--repeats", "2", "--control", "reno")
+    assert done.exit_code == 0 and "the same in every run" in done.output
+    done = call("cubic", "smoltcp:cubic", "--suite", suite, "--repeats", "2")
+    # smoltcp tells no smoothed RTT: what is not measured any more fails.
+    assert done.exit_code == 1 and "smoltcp:cubic" in done.output
+
+
+@pytest.mark.kernel
+def test_an_engine_is_a_side(suite: Path) -> None:
+    done = call("sim", "linux", "--suite", suite, "--repeats", "3", "--tolerance", "5 %")
+    assert done.exit_code == 0, done.output
+
+
+def test_every_suite_has_the_sender_under_test() -> None:
+    for name in names():
+        for contents in read_suite(name).values():
+            for text in ("cubic", "quinn:bbr", "smoltcp:reno", "linux-6.1"):
+                made = read_side(text, "sim").fitted(contents)
+                (flow,) = (one for one in made["flows"] if one["name"] == "subject")
+                assert "subject" not in json.dumps(flow).replace('"name": "subject"', "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("cubic", "rennno"), "rennno is no side of a gate; did you mean reno?"),
+        (("cubic", "./none.so"), "./none.so: no such file"),
+        (("cubic", "quinn:vegas"), "vegas"),
+        (("cubic", "lia"), "lia is no side of a gate"),
+        (("cubic", "reno", "--suite", "quik"), "no suite quik; did you mean quick?"),
+        (("cubic", "reno", "--at-most", "soon"), "--at-most"),
+        (("cubic", "reno", "--tolerance", "200 %"), "--tolerance"),
+    ],
+)
+def test_what_is_wrong_is_said(words: tuple[str, ...], said: str) -> None:
+    done = call(*words)
+    assert done.exit_code == 2
+    assert said in done.output
+
+
+def test_a_suite_without_the_sender_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "none.yaml"
+    path.write_text(SUITE.replace("tcp: subject", "tcp: cubic"), encoding="utf-8")
+    with pytest.raises(DumbbellError, match=r"none: no flow has `tcp: subject`"):
+        read_suite(str(path))
+    path.write_text("- 1\n", encoding="utf-8")
+    with pytest.raises(DumbbellError, match="no mapping"):
+        read_suite(str(path))
+    assert seconds_of("2 min") == 120
+
+
+def judged(chance: np.random.Generator, repeats: int, shift: float) -> list[Quantity]:
+    """Verdicts on 100 goodputs of 10 Mbit/s that vary by 3 %; the first one is lower by `shift`."""
+    rows = []
+    for number in range(100):
+        of = {"flow": f"f{number}"}
+        before, now = chance.normal(10, 0.3, (2, repeats))
+        now = now - shift * (number == 0)
+        pair = [
+            Sample("goodput_mbps", {}, of, tuple(range(repeats)), tuple(map(float, values)))
+            for values in (before, now)
+        ]
+        rows.append(("part", pair[0], pair[1]))
+    return judge(rows, 0.02, len(LOOKS))
+
+
+def test_chance_fails_one_gate_in_twenty_at_most_and_hides_no_regression() -> None:
+    chance = np.random.default_rng(7)
+    gates = 120
+    failed = sum(
+        any(not one.verdict.passes for looks in LOOKS for one in judged(chance, looks, 0.0))
+        for _ in range(gates)
+    )
+    # With a rate of 5 %, 12 and more of 120 have a chance of 2 %.
+    assert failed < 12
+    # 10 % at a spread of 3 % are found nearly always after 24 repeats.
+    found = sum(judged(chance, LOOKS[-1], 1.0)[0].verdict is Verdict.WORSE for _ in range(gates))
+    assert found > 0.95 * gates
+
+
+def test_small_changes_pass_and_missing_values_fail() -> None:
+    def verdict(before: list[float], now: list[float], metric: str = "goodput_mbps") -> Verdict:
+        repeats = tuple(range(len(before)))
+        old = Sample(metric, {}, {}, repeats, tuple(before))
+        return judge([("p", old, Sample(metric, {}, {}, repeats, tuple(now)))], 0.02, 1)[0].verdict
+
+    ten = [10.0, 10.1, 9.9, 10.0, 10.05, 9.95]
+    assert verdict(ten, ten) is Verdict.SAME
+    assert verdict(ten, [0.99 * one for one in ten]) is Verdict.WITHIN
+    assert verdict(ten, [0.9 * one for one in ten]) is Verdict.WORSE
+    assert verdict(ten, [1.1 * one for one in ten]) is Verdict.BETTER
+    assert verdict(ten, [1.1 * one for one in ten], "srtt_mean_ms") is Verdict.WORSE
+    assert verdict([0.5] * 6, [0.6] * 6, "joint_share") is Verdict.CHANGED
+    # A tenth of a millisecond never counts.
+    assert verdict([1.5] * 6, [1.59] * 6, "srtt_mean_ms") is Verdict.WITHIN
+    assert verdict([1.5] * 6, [1.7] * 6, "srtt_mean_ms") is Verdict.WORSE
+    assert verdict(ten, [10.4, 9.0, 10.9, 9.6, 10.2, 9.4]) is Verdict.OPEN
+    lost = judge([("p", Sample("transfer_s", {}, {}, (0, 1), (1.0, 1.0)), None)], 0.02, 1)[0]
+    assert lost.verdict is Verdict.LOST and not lost.verdict.passes
