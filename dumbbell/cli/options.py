@@ -58,9 +58,7 @@ ExperimentName = Annotated[
     str | None, typer.Option(help="Experiment of the store [default: the one run last].")
 ]
 HtmlOutput = Annotated[Path, typer.Option("-o", "--output", help="Output (HTML).")]
-Junit = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML.")
-]
+Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the results.")]
 EngineName = Annotated[
     str,
