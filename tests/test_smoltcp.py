@@ -8,9 +8,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell.capture.kept import write_captures
+from dumbbell.cli import app
 from dumbbell.experiment import load_text
 from dumbbell.store import Store
 
@@ -93,6 +95,18 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     assert alone["end_ns"] < 4e9
     for column in ("delivered_bytes", "end_ns", "data_packets", "retransmitted_packets"):
         assert alone[column] == beside[column]
+
+
+def test_what_smoltcp_does_not_tell_is_in_no_sentence(tmp_path: Path) -> None:
+    text = TEXT.replace(
+        "duration:", "taps: [{at: s1, link: s1-r1}]\nsampling: {packets: {to: 5 s}}\nduration:"
+    )
+    run(tmp_path, text, store=tmp_path / "store")
+    words = ["explain", str(tmp_path / "store"), "--flow", "f", "--at", "1 s"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "The window of f is not known" in done.output
+    assert "-1" not in done.output and "reordering degree" not in done.output
 
 
 def test_it_competes_with_linux(tmp_path: Path) -> None:

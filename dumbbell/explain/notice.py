@@ -64,12 +64,12 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
     reported = sacked_bytes(duplicates[-1].sack) if duplicates and duplicates[-1].sack else 0
     segments = -(-reported // seen.mss)
     row = seen.before(again.sent_ns)
-    degree = row["reordering_packets"] if row else 3
-    numbers = {
-        "duplicate_acks": len(duplicates),
-        "sacked_segments": segments,
-        "reordering_packets": degree,
-    }
+    # Of a stack from outside it is not known: RFC 5681's three.
+    told = row is None or row["reordering_packets"] >= 0
+    degree = row["reordering_packets"] if row and told else 3
+    numbers = {"duplicate_acks": len(duplicates), "sacked_segments": segments}
+    if told:
+        numbers["reordering_packets"] = degree
     last = duplicates[-1].arrived_ns if duplicates else -1
     late = again.sent_ns - last
     paced = bool(duplicates) and decided < again.sent_ns and late > _AT_ONCE_NS
@@ -84,9 +84,10 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
     enough = max(segments, len(duplicates)) >= degree
     at = last if paced else again.sent_ns
     if enough and (paced or 0 <= late <= _AT_ONCE_NS):
+        reason = f" That is the reordering degree, {degree}:" if told else ""
         sentence = (
-            f"{seen_acks} That is the reordering degree, {degree}: {seen.flow} took {again.name}"
-            f" for lost and retransmitted it {sent} (fast retransmit)."
+            f"{seen_acks}{reason} {seen.flow} took {again.name} for lost and retransmitted it"
+            f" {sent} (fast retransmit)."
         )
         return Link(Step.NOTICE, What.DUPLICATE_ACKS, at, sentence, again, numbers=numbers)
     by_rack = not enough and seen.has_sack

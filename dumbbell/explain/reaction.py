@@ -22,7 +22,8 @@ def reactions(seen: Observed, incident: Incident) -> list[Link]:
     if not incident.reduced:
         row = seen.after(incident.start_ns)
         window = f", its window stayed {many(row['cwnd_packets'], 'packet')}" if row else ""
-        known = bool(seen.samples)
+        # A stack from outside may not tell its window.
+        known = any(row["cwnd_packets"] >= 0 for row in seen.samples)
         links.append(
             Link(
                 Step.REACTION,
@@ -30,7 +31,7 @@ def reactions(seen: Observed, incident: Incident) -> list[Link]:
                 incident.start_ns,
                 f"{seen.flow} did not reduce its window{window}."
                 if known
-                else "Windows are not known.",
+                else f"The window of {seen.flow} is not known.",
             )
         )
     elif undone := _undone(seen, incident):

@@ -13,6 +13,7 @@ from dumbbell.limits.flows import FlowLimits, flow_limits
 from dumbbell.metrics import (
     arrivals,
     bottlenecks,
+    dynamics,
     fairness,
     goodput,
     groups,
@@ -57,6 +58,7 @@ SUBJECTS: dict[str, tuple[Metric, ...]] = {
     "Loss": loss.METRICS,
     "Congestion window": window.METRICS,
     "Slow start": start.METRICS,
+    "Rates over time": dynamics.METRICS,
     "Recovery": recovery.METRICS,
     "Links": bottlenecks.METRICS,
     "Fairness": (*fairness.METRICS, *sharing.METRICS),
