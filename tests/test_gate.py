@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -92,6 +93,22 @@ def test_stacks_profiles_and_transfers(suite: Path) -> None:
 def test_an_engine_is_a_side(suite: Path) -> None:
     done = call("sim", "linux", "--suite", suite, "--repeats", "3", "--tolerance", "5 %")
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.kernel
+def test_another_engine_is_asked_about_what_fails(suite: Path) -> None:
+    words = ("--suite", suite, "--repeats", "6", "--beside", "linux")
+    done = call("vegas", "cubic", *words)
+    assert done.exit_code == 1, done.output
+    (head,) = (line for line in done.output.splitlines() if "quantity" in line and "now" in line)
+    assert head.split()[-1] == "linux"
+    delays = [line for line in done.output.splitlines() if "queue_delay_p95_ms" in line]
+    # CUBIC fills a queue that Vegas leaves empty, on both engines.
+    assert len(delays) == 2
+    for line in delays:
+        assert line.count("✗") == 2
+        ours, theirs = (float(one) for one in re.findall(r"× ([0-9.]+)", line))
+        assert ours == pytest.approx(theirs, rel=0.2)
 
 
 def test_every_suite_has_the_sender_under_test() -> None:

@@ -33,6 +33,10 @@ def gate(
     at_most: Annotated[
         str | None, typer.Option(metavar="TIME", help="No further look after this time: `2 min`.")
     ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(metavar="ENGINE", help="Judge what fails on this engine, too: `linux`."),
+    ] = None,
     workers: Workers = None,
     store: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Keep the runs of both sides here.")
@@ -48,13 +52,17 @@ def gate(
 
         from dumbbell.cli.sweeps import executed
         from dumbbell.compare.checking import share_of
+        from dumbbell.engines import engine_named
         from dumbbell.gate import display
+        from dumbbell.gate.beside import judged_beside
         from dumbbell.gate.gate import LOOKS, run_gate, seconds_of
         from dumbbell.gate.sides import read_side
         from dumbbell.gate.suite import read_suite
 
         check_places(junit, json_file)
         before, now = (read_side(one, engine, control) for one in (base, new))
+        if beside is not None:
+            engine_named(beside)
         contents, share = read_suite(suite), share_of(tolerance)
         most_s = None if at_most is None else seconds_of(at_most)
         with contextlib.ExitStack() as stack:
@@ -64,7 +72,13 @@ def gate(
                     before, now, contents, folder, tolerance=share, at_most_s=most_s,
                     workers=workers, looks=LOOKS if repeats is None else (repeats,),
                 )  # fmt: skip
-            shown = display.table(found)
+                there = None
+                if beside is not None and not found.passes:
+                    there = judged_beside(
+                        found, contents, beside, folder / "beside", tolerance=share,
+                        workers=workers,
+                    )  # fmt: skip
+            shown = display.table(found, beside or "", there)
             if shown is not None:
                 console.out.print(shown)
             for line in display.lines(found):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.compare.junit import Case, xml
@@ -14,7 +14,7 @@ from dumbbell.gate.gate import Outcome
 from dumbbell.gate.verdict import Quantity, Verdict
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.table import Table
 
 #: Quantities in the table; the others are counted.
 _MOST_ROWS = 30
@@ -33,8 +33,15 @@ def _size(one: Quantity) -> float:
     return abs(one.change) if not math.isnan(one.change) else math.inf
 
 
-def table(outcome: Outcome) -> RenderableType | None:
-    """Table of the quantities that changed; None: there is none."""
+#: Quantities on another engine, by experiment and key.
+Beside = Mapping[tuple[str, tuple[str, ...]], Quantity]
+
+
+def table(outcome: Outcome, engine: str = "", beside: Beside | None = None) -> Table | None:
+    """Table of the quantities that changed; None: there is none.
+
+    `engine`, `beside`: name of another engine, and what it says of the quantities that fail.
+    """
     from dumbbell.metrics.numbers import number
     from dumbbell.summary.fit import plain_table
 
@@ -44,10 +51,15 @@ def table(outcome: Outcome) -> RenderableType | None:
     made = plain_table()
     for name in ("", "experiment and cell", "quantity"):
         made.add_column(name)
-    for name in ("before", "now", "change"):
+    for name in ("before", "now", "change", *([engine] if beside is not None else [])):
         made.add_column(name, justify="right", no_wrap=True)
     for one in rows[:_MOST_ROWS]:
         values = [number(one.before), number(one.now), one.change_words]
+        if beside is not None:
+            there = beside.get((one.part, one.sample.key))
+            values.append(
+                "" if there is None else f"{_MARKS.get(there.verdict, ' ')} {there.change_words}"
+            )
         made.add_row(_MARKS[one.verdict], one.place, one.sample.metric, *values)
     if len(rows) > _MOST_ROWS:
         made.caption = f"{len(rows) - _MOST_ROWS} more: --json"

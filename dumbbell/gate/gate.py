@@ -64,6 +64,7 @@ def run_gate(
     looks: tuple[int, ...] = LOOKS,
     at_most_s: float | None = None,
     workers: int | None = None,
+    levels: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Runs both sides and judges.
 
@@ -75,6 +76,7 @@ def run_gate(
         looks: Repeats at each look; the gate ends at the first at which all is decided.
         at_most_s: Time after which no further look begins, s; None: no limit.
         workers: Runs at once; None: one per processor.
+        levels: Factor → the only level to run; None: all cells.
     """
     begin = time.monotonic()
     for number, repeats in enumerate(looks):
@@ -83,7 +85,7 @@ def run_gate(
             pair = [
                 dumbbell.run(
                     side.fitted(contents), repeats=repeats, engine=side.engine, workers=workers,
-                    store=store / place / name,
+                    store=store / place / name, set=levels,
                 )
                 for place, side in (("base", base), ("new", new))
             ]  # fmt: skip

@@ -34,6 +34,7 @@ class Side:
         traffic: Kind of traffic of the sender, and its fields.
         plugins: Name → file of a plug-in.
         profile: TCP profile of all hosts; None: as in the suite.
+        names_engine: True if the side is an engine.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Side:
     traffic: tuple[str, Mapping[str, str]]
     plugins: Mapping[str, str] = field(default_factory=dict)
     profile: str | None = None
+    names_engine: bool = False
 
     def fitted(self, contents: Mapping[str, Any]) -> dict[str, Any]:
         """An experiment of a suite with this side in it."""
@@ -90,7 +92,7 @@ def read_side(text: str, engine: str, control: str = DEFAULT_CONTROL) -> Side:
         return Side(text, engine, default, profile=text)
     if stack in ENGINES:
         engine_named(text)
-        return Side(text, text, default)
+        return Side(text, text, default, names_engine=True)
     known = [*_controls(), *_core.profiles(), *ENGINES]
     near = nearest_name(text, known)
     hint = f"; did you mean {near}?" if near else ""

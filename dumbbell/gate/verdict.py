@@ -95,7 +95,9 @@ class Quantity:
             return "–"
         if self.change > 1:
             return f"× {number(1 + self.change)}"
-        return f"{'+' if self.change > 0 else '−'}{100 * abs(self.change):.2g} %"
+        percent = 100 * abs(self.change)
+        shown = f"{percent:.0f}" if percent >= 10 else f"{percent:.2g}"
+        return f"{'+' if self.change > 0 else '−'}{shown} %"
 
     @property
     def words(self) -> str:
