@@ -5,7 +5,7 @@ use crate::keys::{connection_id, Ids, Key};
 use crate::null_tls::NullTls;
 use crate::tls::{self, Drawing};
 use dumbbell_stack::random::Random;
-use dumbbell_stack::{quic, Side, Spec};
+use dumbbell_stack::{task, Side, Spec};
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn_proto::{
     ClientConfig, EndpointConfig, MtuDiscoveryConfig, QlogConfig, ServerConfig, TimeSource,
@@ -99,7 +99,7 @@ impl Settings {
 }
 
 fn transport(spec: &Spec, side: Side, base: Instant) -> Result<TransportConfig, String> {
-    quic::check(spec)?;
+    task::check_quic(spec)?;
     let mut transport = TransportConfig::default();
     if let Some(logs) = &spec.logs {
         let mut log = QlogConfig::default();

@@ -6,7 +6,7 @@ use crate::io::LARGEST_DATAGRAM_BYTES;
 use crate::null_tls::NullTls;
 use crate::random::Random;
 use crate::watch::Watch;
-use dumbbell_stack::{quic, Spec};
+use dumbbell_stack::{task, Spec};
 use s2n_quic_core::connection::{close, Limits};
 use s2n_quic_core::endpoint::limits::{ConnectionAttempt, Limiter, Outcome};
 use s2n_quic_core::endpoint::Endpoint as _;
@@ -143,7 +143,7 @@ impl Endpoints {
     /// # Errors
     /// What s2n-quic cannot do.
     pub(crate) fn new(spec: &Spec) -> Result<Self, String> {
-        quic::check(spec)?;
+        task::check_quic(spec)?;
         if spec.encrypts {
             return Err("s2n runs without encryption alone".to_owned());
         }

@@ -5,8 +5,8 @@
 //! not come from [`Spec::seed`]: the same seed gives the same bytes.
 
 pub mod line;
-pub mod quic;
 pub mod random;
+pub mod task;
 pub mod tls;
 
 use std::io;

@@ -1,4 +1,4 @@
-//! What every QUIC stack asks of its task.
+//! What stacks ask of their task.
 
 use crate::Spec;
 
@@ -7,11 +7,11 @@ const SMALLEST_DATAGRAM_BYTES: u16 = 1200;
 /// Largest number of streams.
 const STREAMS: u32 = 100;
 
-/// Checks the size of datagrams and the number of streams.
+/// Checks the size of datagrams and the number of streams of a QUIC connection.
 ///
 /// # Errors
 /// The first that is out of range, in a sentence.
-pub fn check(spec: &Spec) -> Result<(), String> {
+pub fn check_quic(spec: &Spec) -> Result<(), String> {
     if spec.datagram_bytes < SMALLEST_DATAGRAM_BYTES {
         return Err(format!(
             "QUIC needs datagrams of {SMALLEST_DATAGRAM_BYTES} bytes (RFC 9000 §14), the hosts' MTU \
