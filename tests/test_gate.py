@@ -115,9 +115,19 @@ def test_every_suite_has_the_sender_under_test() -> None:
     for name in names():
         for contents in read_suite(name).values():
             for text in ("cubic", "quinn:bbr", "smoltcp:reno", "linux-6.1"):
-                made = read_side(text, "sim").fitted(contents)
-                (flow,) = (one for one in made["flows"] if one["name"] == "subject")
-                assert "subject" not in json.dumps(flow).replace('"name": "subject"', "")
+                made = json.dumps(read_side(text, "sim").fitted(contents))
+                assert '"tcp": "subject"' not in made
+                assert '"congestion_control": "subject"' not in made
+
+
+def test_the_card_of_rfc_9743_has_its_items_in_order() -> None:
+    card = read_suite("rfc9743")
+    assert list(card)[:2] == ["5.1.1-congestion-collapse", "5.1.2-bufferbloat"]
+    assert list(card)[-2:] == ["7.9-path-change", "7.11-data-centre"]
+    done = call("reno", "reno", "--suite", "rfc9743", "--repeats", "2")
+    assert done.exit_code == 0, done.output
+    assert "the same in every run" in done.output
+    assert all(name in done.output for name in card)
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,9 @@ def gate(
             shown = display.table(found, beside or "", there)
             if shown is not None:
                 console.out.print(shown)
+            by_experiment = display.overview(found)
+            if by_experiment is not None:
+                console.out.print(by_experiment)
             for line in display.lines(found):
                 console.out.print(line, soft_wrap=True)
             if junit is not None:

@@ -16,6 +16,11 @@ from dumbbell.gate.verdict import Quantity, Verdict
 if TYPE_CHECKING:
     from rich.table import Table
 
+_HEADS = {
+    Verdict.SAME: "the same", Verdict.WITHIN: "within", Verdict.BETTER: "better",
+    Verdict.WORSE: "worse", Verdict.CHANGED: "changed", Verdict.LOST: "lost",
+    Verdict.OPEN: "open",
+}  # fmt: skip
 #: Quantities in the table; the others are counted.
 _MOST_ROWS = 30
 #: Cells of which the first difference is told.
@@ -63,6 +68,24 @@ def table(outcome: Outcome, engine: str = "", beside: Beside | None = None) -> T
         made.add_row(_MARKS[one.verdict], one.place, one.sample.metric, *values)
     if len(rows) > _MOST_ROWS:
         made.caption = f"{len(rows) - _MOST_ROWS} more: --json"
+    return made
+
+
+def overview(outcome: Outcome) -> Table | None:
+    """How many quantities of each experiment are what; None with one experiment."""
+    from dumbbell.summary.fit import plain_table
+
+    parts = list(outcome.results)
+    if len(parts) < 2:
+        return None
+    made = plain_table()
+    made.add_column("experiment", no_wrap=True)
+    shown = [one for one in Verdict if any(row.verdict is one for row in outcome.quantities)]
+    for one in shown:
+        made.add_column(_HEADS[one], justify="right", no_wrap=True)
+    for part in parts:
+        count = Counter(one.verdict for one in outcome.quantities if one.part == part)
+        made.add_row(part, *(str(count[one] or "") for one in shown))
     return made
 
 

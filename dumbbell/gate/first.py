@@ -16,6 +16,12 @@ _COLUMNS = {
     "delivered_bytes": "{} bytes delivered",
 }
 _UNKNOWN = -1
+#: Slow-start threshold before the first loss (Linux's `TCP_INFINITE_SSTHRESH`).
+_INFINITE = 0x7FFF_FFFF
+
+
+def _words(value: int) -> str:
+    return "infinitely many" if value >= _INFINITE else number(value)
 
 
 def first_difference(outcome: Outcome, quantity: Quantity) -> str | None:
@@ -39,6 +45,6 @@ def first_difference(outcome: Outcome, quantity: Quantity) -> str | None:
         for name in known:
             one, other = row[name], row[f"{name}_new"]
             if one != other and _UNKNOWN not in (one, other):
-                words = _COLUMNS[name].format(f"{number(other)} (before {number(one)})")
+                words = _COLUMNS[name].format(f"{_words(other)} (before {_words(one)})")
                 return f"{flow} has {words} at {row['time_ns'] / 1e9:.3g} s, the first difference"
     return None

@@ -90,7 +90,7 @@ def run_gate(
                 for place, side in (("base", base), ("new", new))
             ]  # fmt: skip
             results[name] = (pair[0], pair[1])
-        quantities = judge(list(_samples(results)), tolerance, len(looks))
+        quantities = judge(list(_samples(results, suite)), tolerance, len(looks))
         is_open = any(one.verdict is Verdict.OPEN for one in quantities)
         late = at_most_s is not None and time.monotonic() - begin > at_most_s
         if not is_open or late or number == len(looks) - 1:
@@ -99,12 +99,18 @@ def run_gate(
 
 
 def _samples(
-    results: Mapping[str, tuple[Results, Results]],
+    results: Mapping[str, tuple[Results, Results]], suite: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, Sample, Sample | None]]:
-    """Values of each quantity of the base, and those of the new side."""
+    """Values of each quantity of the base, and those of the new side.
+
+    Flows that arrive are measured together, not each by itself.
+    """
     for name, (before, now) in results.items():
+        arriving = tuple(f"{one['name']}." for one in suite[name].get("arrivals") or [])
         theirs = {one.key: one for one in samples(now, list(JUDGED))}
         for one in samples(before, list(JUDGED)):
             flow = ONCE.get(one.metric)
+            if one.of.get("flow", "").startswith(arriving or ("\0",)):
+                continue
             if flow is None or one.of.get("flow") == flow:
                 yield name, one, theirs.get(one.key)

@@ -16,6 +16,8 @@ from dumbbell.plugins.kept import KINDS
 
 #: Word in a suite in place of the congestion control under test.
 SUBJECT = "subject"
+#: Sections of an experiment file with senders.
+SECTIONS = ("flows", "arrivals")
 #: Stacks from outside, and the kind of traffic that names them.
 STACKS = {"quinn": "quic", "s2n": "quic", "smoltcp": "tcp"}
 #: Congestion control of a side that names an engine or a profile.
@@ -46,7 +48,10 @@ class Side:
 
     def fitted(self, contents: Mapping[str, Any]) -> dict[str, Any]:
         """An experiment of a suite with this side in it."""
-        made: dict[str, Any] = {**contents, "flows": [self._flow(one) for one in contents["flows"]]}
+        made: dict[str, Any] = dict(contents)
+        for section in SECTIONS:
+            if contents.get(section):
+                made[section] = [self._flow(one) for one in contents[section]]
         if self.plugins:
             made["plugins"] = {**contents.get("plugins", {}), **self.plugins}
         if self.profile is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ruamel.yaml import YAML
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.experiment.source import parse, read
-from dumbbell.gate.sides import SUBJECT
+from dumbbell.gate.sides import SECTIONS, SUBJECT
 
 _FOLDER = Path(__file__).parent / "suites"
 
@@ -32,7 +33,8 @@ def read_suite(given: str) -> dict[str, dict[str, Any]]:
     """
     found = {path.stem: _contents(path) for path in _files(given)}
     for name, contents in found.items():
-        if not any(map(_is_subject, contents.get("flows") or [])):
+        senders = [one for section in SECTIONS for one in contents.get(section) or []]
+        if not any(map(_is_subject, senders)):
             raise DumbbellError(
                 f"{name}: no flow has `tcp: {SUBJECT}`: it stands for the congestion control under "
                 "test",
@@ -51,7 +53,7 @@ def _files(given: str) -> Iterator[Path]:
     if path.is_file():
         yield path
         return
-    files = sorted([*path.glob("*.yaml"), *path.glob("*.yml")]) if path.is_dir() else []
+    files = sorted([*path.glob("*.yaml"), *path.glob("*.yml")], key=_order) if path.is_dir() else []
     if not files:
         near = nearest_name(given, names())
         hint = f"; did you mean {near}?" if near else ""
@@ -61,6 +63,11 @@ def _files(given: str) -> Iterator[Path]:
             code=Code.GATE,
         )
     yield from files
+
+
+def _order(path: Path) -> list[tuple[int, str]]:
+    """Order of files: 7.9 precedes 7.11."""
+    return [(int(one), "") if one.isdigit() else (-1, one) for one in re.split(r"(\d+)", path.name)]
 
 
 def _contents(path: Path) -> dict[str, Any]:

@@ -34,6 +34,11 @@ JUDGED: Mapping[str, Judged] = {
     "retransmitted_share": Judged(-1, 0.001),
     "transfer_s": Judged(-1, 0.0),
     "joint_share": Judged(0, 0.01),
+    "jain": Judged(1, 0.01),
+    "convergence_s": Judged(-1, 1.0),
+    "fct_mean_ms": Judged(-1, 0.1),
+    "fct_p99_ms": Judged(-1, 0.1),
+    "voice_mos": Judged(1, 0.05),
 }
 #: Of `joint_share` the sender under test has one, and the sender beside it the rest.
 ONCE = {"joint_share": "subject"}
