@@ -205,5 +205,18 @@ def test_small_changes_pass_and_missing_values_fail() -> None:
     assert verdict([1.5] * 6, [1.59] * 6, "srtt_mean_ms") is Verdict.WITHIN
     assert verdict([1.5] * 6, [1.7] * 6, "srtt_mean_ms") is Verdict.WORSE
     assert verdict(ten, [10.4, 9.0, 10.9, 9.6, 10.2, 9.4]) is Verdict.OPEN
+    # A transfer that ends in some repeats alone is no transfer that got faster.
+    some = judge(
+        [
+            (
+                "p",
+                Sample("transfer_s", {}, {}, (0, 1), (2.0, 2.0)),
+                Sample("transfer_s", {}, {}, (1,), (1.0,)),
+            )
+        ],
+        0.02,
+        1,
+    )[0]
+    assert some.verdict is Verdict.LOST and some.now == 1.0
     lost = judge([("p", Sample("transfer_s", {}, {}, (0, 1), (1.0, 1.0)), None)], 0.02, 1)[0]
     assert lost.verdict is Verdict.LOST and not lost.verdict.passes

@@ -27,10 +27,16 @@ def _words(value: int) -> str:
 def first_difference(outcome: Outcome, quantity: Quantity) -> str | None:
     """Sentence on the first sample in which a repeat of a cell differs; None: there is none.
 
-    The repeat is the first one. For a quantity of a pipe, the sender under test is looked at.
+    The repeat is the first one. For a quantity of a pipe, a sender under test is looked at.
     """
     before, now = outcome.results[quantity.part]
-    flow = quantity.sample.of.get("flow", "subject")
+    flow = quantity.sample.of.get("flow")
+    if flow is None:
+        names = before.flows["flow"].unique(maintain_order=True).to_list()
+        begins = outcome.subjects[quantity.part]
+        flow = next((one for one in names if any(map(one.startswith, begins))), None)
+    if flow is None:
+        return None
     levels = [
         pl.col(name).cast(pl.String) == level for name, level in quantity.sample.levels.items()
     ]

@@ -14,6 +14,7 @@ from dumbbell.codes import Code
 from dumbbell.compare.samples import Sample, samples
 from dumbbell.errors import DumbbellError
 from dumbbell.gate.sides import Side
+from dumbbell.gate.suite import subjects
 from dumbbell.gate.verdict import JUDGED, ONCE, Quantity, Verdict, judge
 from dumbbell.results import Results
 
@@ -30,6 +31,7 @@ class Outcome:
         quantities: All quantities, as of the last look.
         repeats: Repeats of the last look.
         results: Experiment → results of both sides.
+        subjects: Experiment → beginnings of the names of the flows under test.
         late: True if the time was over before everything was decided.
     """
 
@@ -38,6 +40,7 @@ class Outcome:
     quantities: list[Quantity]
     repeats: int
     results: Mapping[str, tuple[Results, Results]]
+    subjects: Mapping[str, tuple[str, ...]]
     late: bool
 
     @property
@@ -95,7 +98,8 @@ def run_gate(
         late = at_most_s is not None and time.monotonic() - begin > at_most_s
         if not is_open or late or number == len(looks) - 1:
             break
-    return Outcome(base, new, quantities, repeats, results, late and is_open)
+    of_subject = {name: subjects(contents) for name, contents in suite.items()}
+    return Outcome(base, new, quantities, repeats, results, of_subject, late and is_open)
 
 
 def _samples(
@@ -106,11 +110,12 @@ def _samples(
     Flows that arrive are measured together, not each by itself.
     """
     for name, (before, now) in results.items():
-        arriving = tuple(f"{one['name']}." for one in suite[name].get("arrivals") or [])
+        arriving = [f"{one['name']}." for one in suite[name].get("arrivals") or []]
+        of_subject = subjects(suite[name])
         theirs = {one.key: one for one in samples(now, list(JUDGED))}
         for one in samples(before, list(JUDGED)):
-            flow = ONCE.get(one.metric)
-            if one.of.get("flow", "").startswith(arriving or ("\0",)):
+            flow = one.of.get("flow", "")
+            if any(map(flow.startswith, arriving)):
                 continue
-            if flow is None or one.of.get("flow") == flow:
+            if one.metric not in ONCE or any(map(flow.startswith, of_subject)):
                 yield name, one, theirs.get(one.key)

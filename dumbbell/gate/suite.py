@@ -43,6 +43,12 @@ def read_suite(given: str) -> dict[str, dict[str, Any]]:
     return found
 
 
+def subjects(contents: Mapping[str, Any]) -> tuple[str, ...]:
+    """Beginnings of the names of the flows with the sender under test."""
+    found = filter(_is_subject, contents.get("flows") or [])
+    return tuple(str(one.get("name", "flow")).partition("{")[0] for one in found)
+
+
 def _is_subject(flow: object) -> bool:
     tcp = flow.get("tcp") if isinstance(flow, Mapping) else None
     return (tcp.get("congestion_control") if isinstance(tcp, Mapping) else tcp) == SUBJECT

@@ -40,8 +40,8 @@ JUDGED: Mapping[str, Judged] = {
     "fct_p99_ms": Judged(-1, 0.1),
     "voice_mos": Judged(1, 0.05),
 }
-#: Of `joint_share` the sender under test has one, and the sender beside it the rest.
-ONCE = {"joint_share": "subject"}
+#: Metrics of the sender under test alone: the sender beside it has the rest.
+ONCE = ("joint_share",)
 
 
 class Verdict(enum.Enum):
@@ -52,7 +52,7 @@ class Verdict(enum.Enum):
     BETTER = "better"
     WORSE = "worse"
     CHANGED = "changed"
-    LOST = "not measured any more"
+    LOST = "not measured in every repeat"
     OPEN = "not decided"
 
     @property
@@ -85,7 +85,7 @@ class Quantity:
     @property
     def place(self) -> str:
         """`alone: rtt=20 ms, subject`."""
-        return f"{self.part}: {self.sample.place}"
+        return f"{self.part}: {self.sample.place}".removesuffix(": ")
 
     @property
     def change(self) -> float:
@@ -125,26 +125,32 @@ def judge(
     within the tolerance if the whole 95 % interval of the change is.
 
     Args:
-        part_samples: Experiment, values before, values now (None: there is none).
+        part_samples: Experiment, values before, values now (None: there is none). A quantity that
+            has fewer values than before is lost, as the time of a transfer that does not end.
         tolerance: Share of the value before.
         looks: Number of times that the gate may look.
     """
     pairs = [
-        compared(*before.common(now)) if now is not None else None
+        compared(*before.common(now)) if now is not None and _whole(before, now) else None
         for _, before, now in part_samples
     ]
     adjusted = iter(holm([pair.p for pair in pairs if pair is not None]))
     found = []
     for (part, before, now), pair in zip(part_samples, pairs, strict=True):
         if now is None or pair is None:
-            mean = _mean(before.values)
-            found.append(Quantity(part, before, mean, math.nan, None, math.nan, Verdict.LOST))
+            means = _mean(before.values), _mean(now.values if now is not None else ())
+            found.append(Quantity(part, before, *means, None, math.nan, Verdict.LOST))
             continue
         p = min(1.0, next(adjusted) * looks)
         mine, theirs = before.common(now)
         verdict = _verdict(now.metric, mine, theirs, pair, p, tolerance)
         found.append(Quantity(part, now, _mean(mine), _mean(theirs), pair, p, verdict))
     return found
+
+
+def _whole(before: Sample, now: Sample) -> bool:
+    """True if each repeat with a value before has one now."""
+    return set(before.repeats) <= set(now.repeats)
 
 
 def _verdict(
