@@ -25,7 +25,9 @@ def gate(
     control: Annotated[
         str, typer.Option(metavar="NAME", help="Congestion control of profiles and engines.")
     ] = "cubic",
-    tolerance: Annotated[str, typer.Option(metavar="SHARE", help="Smaller changes pass.")] = "2 %",
+    tolerance: Annotated[
+        str, typer.Option(metavar="SHARE", help="Smaller changes of a mean pass.")
+    ] = "2 %",
     repeats: Annotated[
         int | None,
         typer.Option(min=2, help="Repeats of each run [default: 6, 12, 24 until decided]."),
@@ -53,6 +55,7 @@ def gate(
         from dumbbell.cli.sweeps import executed
         from dumbbell.compare.checking import share_of
         from dumbbell.engines import engine_named
+        from dumbbell.errors import DumbbellError
         from dumbbell.gate import display
         from dumbbell.gate.beside import judged_beside
         from dumbbell.gate.gate import LOOKS, run_gate, seconds_of
@@ -72,18 +75,23 @@ def gate(
                     before, now, contents, folder, tolerance=share, at_most_s=most_s,
                     workers=workers, looks=LOOKS if repeats is None else (repeats,),
                 )  # fmt: skip
-                there = None
+                there, refused = None, ""
                 if beside is not None and not found.passes:
-                    there = judged_beside(
-                        found, contents, beside, folder / "beside", tolerance=share,
-                        workers=workers,
-                    )  # fmt: skip
+                    try:
+                        there = judged_beside(
+                            found, contents, beside, folder / "beside", tolerance=share,
+                            workers=workers,
+                        )  # fmt: skip
+                    except DumbbellError as error:  # what was found is not lost
+                        refused = f"Not judged on {beside}: {error}"
             shown = display.table(found, beside or "", there)
             if shown is not None:
                 console.out.print(shown)
             by_experiment = display.overview(found)
             if by_experiment is not None:
                 console.out.print(by_experiment)
+            if refused:
+                console.out.print(refused, soft_wrap=True)
             for line in display.lines(found):
                 console.out.print(line, soft_wrap=True)
             if junit is not None:

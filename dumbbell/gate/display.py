@@ -59,7 +59,9 @@ def table(outcome: Outcome, engine: str = "", beside: Beside | None = None) -> T
     for name in ("before", "now", "change", *([engine] if beside is not None else [])):
         made.add_column(name, justify="right", no_wrap=True)
     for one in rows[:_MOST_ROWS]:
-        values = [number(one.before), number(one.now), one.change_words]
+        lost = one.verdict is Verdict.LOST
+        change = one.verdict.value if lost else one.change_words
+        values = [number(one.before), number(one.now), change]
         if beside is not None:
             there = beside.get((one.part, one.sample.key))
             values.append(
@@ -100,6 +102,10 @@ def lines(outcome: Outcome) -> Iterator[str]:
             if said is not None:
                 yield f"• {one.place}: {said}."
     count = Counter(one.verdict for one in outcome.quantities)
+    for name in outcome.untold:
+        yield f"{name} is not known of {outcome.new.name}: not compared."
+    for name in outcome.left_out:
+        yield f"{name} is left out: only flows of Linux's TCP arrive."
     if count[Verdict.OPEN]:
         why = "the time was over" if outcome.late else f"after {outcome.repeats} repeats"
         open_ = many(count[Verdict.OPEN], "quantity", "quantities")

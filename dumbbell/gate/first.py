@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from dumbbell.gate.gate import Outcome
+from dumbbell.gate.suite import is_one_of
 from dumbbell.gate.verdict import Quantity
 from dumbbell.metrics.numbers import number
 
@@ -20,8 +21,9 @@ _UNKNOWN = -1
 _INFINITE = 0x7FFF_FFFF
 
 
-def _words(value: int) -> str:
-    return "infinitely many" if value >= _INFINITE else number(value)
+def _words(column: str, value: int) -> str:
+    is_infinite = column == "ssthresh_packets" and value >= _INFINITE
+    return "infinitely many" if is_infinite else number(value)
 
 
 def first_difference(outcome: Outcome, quantity: Quantity) -> str | None:
@@ -33,8 +35,8 @@ def first_difference(outcome: Outcome, quantity: Quantity) -> str | None:
     flow = quantity.sample.of.get("flow")
     if flow is None:
         names = before.flows["flow"].unique(maintain_order=True).to_list()
-        begins = outcome.subjects[quantity.part]
-        flow = next((one for one in names if any(map(one.startswith, begins))), None)
+        wanted_names = outcome.subjects[quantity.part]
+        flow = next((one for one in names if is_one_of(one, wanted_names)), None)
     if flow is None:
         return None
     levels = [
@@ -51,6 +53,6 @@ def first_difference(outcome: Outcome, quantity: Quantity) -> str | None:
         for name in known:
             one, other = row[name], row[f"{name}_new"]
             if one != other and _UNKNOWN not in (one, other):
-                words = _COLUMNS[name].format(f"{_words(other)} (before {_words(one)})")
+                words = _COLUMNS[name].format(f"{_words(name, other)} (before {_words(name, one)})")
                 return f"{flow} has {words} at {row['time_ns'] / 1e9:.3g} s, the first difference"
     return None

@@ -14,8 +14,8 @@ from dumbbell.codes import Code
 from dumbbell.compare.samples import Sample, samples
 from dumbbell.errors import DumbbellError
 from dumbbell.gate.sides import Side
-from dumbbell.gate.suite import subjects
-from dumbbell.gate.verdict import JUDGED, ONCE, Quantity, Verdict, judge
+from dumbbell.gate.suite import arrives, is_one_of, subjects
+from dumbbell.gate.verdict import ENDS, JUDGED, ONCE, Quantity, Verdict, judge
 from dumbbell.results import Results
 
 #: Repeats at each look.
@@ -31,7 +31,9 @@ class Outcome:
         quantities: All quantities, as of the last look.
         repeats: Repeats of the last look.
         results: Experiment → results of both sides.
-        subjects: Experiment → beginnings of the names of the flows under test.
+        subjects: Experiment → names of the flows under test; `*` stands for numbers.
+        untold: Metrics that the new side never has.
+        left_out: Experiments that a side cannot run.
         late: True if the time was over before everything was decided.
     """
 
@@ -41,6 +43,8 @@ class Outcome:
     repeats: int
     results: Mapping[str, tuple[Results, Results]]
     subjects: Mapping[str, tuple[str, ...]]
+    untold: tuple[str, ...]
+    left_out: tuple[str, ...]
     late: bool
 
     @property
@@ -82,6 +86,8 @@ def run_gate(
         levels: Factor → the only level to run; None: all cells.
     """
     begin = time.monotonic()
+    left_out = tuple(name for name, one in suite.items() if not _runs(one, base, new))
+    suite = {name: one for name, one in suite.items() if name not in left_out}
     for number, repeats in enumerate(looks):
         results = {}
         for name, contents in suite.items():
@@ -93,13 +99,23 @@ def run_gate(
                 for place, side in (("base", base), ("new", new))
             ]  # fmt: skip
             results[name] = (pair[0], pair[1])
-        quantities = judge(list(_samples(results, suite)), tolerance, len(looks))
+        rows = list(_samples(results, suite))
+        told = {now.metric for _, _, now in rows if now is not None} | set(ENDS)
+        quantities = judge([one for one in rows if one[1].metric in told], tolerance, len(looks))
         is_open = any(one.verdict is Verdict.OPEN for one in quantities)
         late = at_most_s is not None and time.monotonic() - begin > at_most_s
         if not is_open or late or number == len(looks) - 1:
             break
     of_subject = {name: subjects(contents) for name, contents in suite.items()}
-    return Outcome(base, new, quantities, repeats, results, of_subject, late and is_open)
+    untold = tuple(dict.fromkeys(one.metric for _, one, _ in rows if one.metric not in told))
+    return Outcome(
+        base, new, quantities, repeats, results, of_subject, untold, left_out, late and is_open
+    )
+
+
+def _runs(contents: Mapping[str, Any], *sides: Side) -> bool:
+    """True if all sides can run an experiment: flows that arrive are of Linux's TCP."""
+    return not arrives(contents) or all(side.can_arrive for side in sides)
 
 
 def _samples(
@@ -117,5 +133,5 @@ def _samples(
             flow = one.of.get("flow", "")
             if any(map(flow.startswith, arriving)):
                 continue
-            if one.metric not in ONCE or any(map(flow.startswith, of_subject)):
+            if one.metric not in ONCE or is_one_of(flow, of_subject):
                 yield name, one, theirs.get(one.key)

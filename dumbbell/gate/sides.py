@@ -18,8 +18,12 @@ from dumbbell.plugins.kept import KINDS
 SUBJECT = "subject"
 #: Sections of an experiment file with senders.
 SECTIONS = ("flows", "arrivals")
-#: Stacks from outside, and the kind of traffic that names them.
-STACKS = {"quinn": "quic", "s2n": "quic", "smoltcp": "tcp"}
+#: Stacks from outside: the kind of traffic that names them, and their congestion controls.
+STACKS = {
+    "quinn": ("quic", ("cubic", "bbr", "new_reno")),
+    "s2n": ("quic", ("cubic", "bbr")),
+    "smoltcp": ("tcp", ("cubic", "reno")),
+}
 #: Congestion control of a side that names an engine or a profile.
 DEFAULT_CONTROL = "cubic"
 #: Name of a plug-in in the experiments of a side.
@@ -46,6 +50,12 @@ class Side:
     profile: str | None = None
     names_engine: bool = False
 
+    @property
+    def can_arrive(self) -> bool:
+        """True if flows of it can arrive."""
+        kind, fields = self.traffic
+        return kind == "tcp" and "stack" not in fields
+
     def fitted(self, contents: Mapping[str, Any]) -> dict[str, Any]:
         """An experiment of a suite with this side in it."""
         made: dict[str, Any] = dict(contents)
@@ -53,10 +63,10 @@ class Side:
             if contents.get(section):
                 made[section] = [self._flow(one) for one in contents[section]]
         if self.plugins:
-            made["plugins"] = {**contents.get("plugins", {}), **self.plugins}
+            made["plugins"] = {**(contents.get("plugins") or {}), **self.plugins}
         if self.profile is not None:
             hosts = dict(contents.get("hosts") or {})
-            hosts["defaults"] = {**hosts.get("defaults", {}), "profile": self.profile}
+            hosts["defaults"] = {**(hosts.get("defaults") or {}), "profile": self.profile}
             made["hosts"] = hosts
         return made
 
@@ -88,10 +98,22 @@ def read_side(text: str, engine: str, control: str = DEFAULT_CONTROL) -> Side:
         chosen = ("tcp", {"congestion_control": _PLUGIN})
         return Side(text, engine, chosen, {_PLUGIN: str(path.absolute())})
     if stack in STACKS and colon:
+        kind, controls = STACKS[stack]
+        if of_stack not in controls:
+            there = ", ".join(f"{stack}:{one}" for one in controls)
+            raise DumbbellError(
+                f"{shortened(text)} is no side of a gate; there are {there}", code=Code.GATE
+            )
         fields = {"stack": stack, "congestion_control": of_stack}
-        return Side(text, engine, (STACKS[stack], fields))
+        return Side(text, engine, (kind, fields))
     if text in _controls():
         return Side(text, engine, ("tcp", {"congestion_control": text}))
+    if control not in _controls():
+        near = nearest_name(control, _controls())
+        hint = f"; did you mean {near}?" if near else ""
+        raise DumbbellError(
+            f"--control {shortened(control)}: no congestion control{hint}", code=Code.GATE
+        )
     default = ("tcp", {"congestion_control": control})
     if text in _core.profiles():
         return Side(text, engine, default, profile=text)

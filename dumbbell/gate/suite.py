@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,13 @@ from ruamel.yaml import YAML
 
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, nearest_name, shortened
-from dumbbell.experiment.source import parse, read
+from dumbbell.experiment.load import load_text
+from dumbbell.experiment.source import read
 from dumbbell.gate.sides import SECTIONS, SUBJECT
+from dumbbell.plugins.kept import KINDS
 
+#: The sender under test in the text of a file.
+_SUBJECT = re.compile(rf"(\b(?:tcp|congestion_control):\s*){SUBJECT}\b")
 _FOLDER = Path(__file__).parent / "suites"
 
 
@@ -44,9 +49,19 @@ def read_suite(given: str) -> dict[str, dict[str, Any]]:
 
 
 def subjects(contents: Mapping[str, Any]) -> tuple[str, ...]:
-    """Beginnings of the names of the flows with the sender under test."""
+    """Names of the flows with the sender under test; `*` stands for numbers."""
     found = filter(_is_subject, contents.get("flows") or [])
-    return tuple(str(one.get("name", "flow")).partition("{")[0] for one in found)
+    return tuple(re.sub(r"\{[^}]*\}", "*", str(one.get("name", "flow*"))) for one in found)
+
+
+def is_one_of(flow: str, names: Sequence[str]) -> bool:
+    """True if the name of a flow is one of :func:`subjects`."""
+    return any(fnmatchcase(flow, name) for name in names)
+
+
+def arrives(contents: Mapping[str, Any]) -> bool:
+    """True if flows of the sender under test arrive."""
+    return any(map(_is_subject, contents.get("arrivals") or []))
 
 
 def _is_subject(flow: object) -> bool:
@@ -77,10 +92,22 @@ def _order(path: Path) -> list[tuple[int, str]]:
 
 
 def _contents(path: Path) -> dict[str, Any]:
-    """Plain contents of an experiment file. Raises `ExperimentError`, with the line."""
+    """Plain contents of an experiment file, whose other files have whole paths.
+
+    Raises `ExperimentError`, with the line.
+    """
     text = read(path)
-    parse(text, str(path))
-    found = YAML(typ="safe").load(text)
-    if not isinstance(found, dict):
-        raise DumbbellError(f"{path}: not an experiment file: no mapping", code=Code.GATE)
-    return found
+    # What is wrong is said with its line: with a sender that every side can stand for.
+    load_text(_SUBJECT.sub(r"\1cubic", text), path, repeats=1)
+    whole: dict[str, Any] = _whole(YAML(typ="safe").load(text), path.absolute().parent)
+    return whole
+
+
+def _whole(value: Any, folder: Path, key: str = "") -> Any:
+    """Contents in which names of files that are in a folder have their path."""
+    if isinstance(value, dict):
+        return {name: _whole(one, folder, str(name)) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_whole(one, folder, key) for one in value]
+    is_file = isinstance(value, str) and (key == "file" or Path(value).suffix in KINDS)
+    return str(folder / value) if is_file and (folder / value).is_file() else value

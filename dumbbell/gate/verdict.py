@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dumbbell.compare.samples import Sample
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number
-from dumbbell.metrics.paired import ALPHA, Paired, compared, holm
+from dumbbell.metrics.paired import ALPHA, Paired, compared, holm, student_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ JUDGED: Mapping[str, Judged] = {
     "fct_p99_ms": Judged(-1, 0.1),
     "voice_mos": Judged(1, 0.05),
 }
+#: Metrics that a flow has if it ends.
+ENDS = ("transfer_s",)
 #: Metrics of the sender under test alone: the sender beside it has the rest.
 ONCE = ("joint_share",)
 
@@ -52,7 +54,7 @@ class Verdict(enum.Enum):
     BETTER = "better"
     WORSE = "worse"
     CHANGED = "changed"
-    LOST = "not measured in every repeat"
+    LOST = "did not end in every repeat"
     OPEN = "not decided"
 
     @property
@@ -122,16 +124,16 @@ def judge(
 
     A quantity is worse if a paired test shows a change in the bad direction, at 5 % over all
     quantities (Holm) and looks (Bonferroni), and the change is larger than the tolerance. It is
-    within the tolerance if the whole 95 % interval of the change is.
+    within the tolerance if Student's whole 95 % interval of the change is.
 
     Args:
-        part_samples: Experiment, values before, values now (None: there is none). A quantity that
-            has fewer values than before is lost, as the time of a transfer that does not end.
+        part_samples: Experiment, values before, values now (None: there is none). The repeats that
+            both have are compared. A transfer that ends in fewer repeats than before is lost.
         tolerance: Share of the value before.
         looks: Number of times that the gate may look.
     """
     pairs = [
-        compared(*before.common(now)) if now is not None and _whole(before, now) else None
+        compared(*before.common(now)) if now is not None and not _lost(before, now) else None
         for _, before, now in part_samples
     ]
     adjusted = iter(holm([pair.p for pair in pairs if pair is not None]))
@@ -139,7 +141,8 @@ def judge(
     for (part, before, now), pair in zip(part_samples, pairs, strict=True):
         if now is None or pair is None:
             means = _mean(before.values), _mean(now.values if now is not None else ())
-            found.append(Quantity(part, before, *means, None, math.nan, Verdict.LOST))
+            verdict = Verdict.LOST if _lost(before, now) else Verdict.OPEN
+            found.append(Quantity(part, before, *means, None, math.nan, verdict))
             continue
         p = min(1.0, next(adjusted) * looks)
         mine, theirs = before.common(now)
@@ -148,9 +151,10 @@ def judge(
     return found
 
 
-def _whole(before: Sample, now: Sample) -> bool:
-    """True if each repeat with a value before has one now."""
-    return set(before.repeats) <= set(now.repeats)
+def _lost(before: Sample, now: Sample | None) -> bool:
+    """True if a transfer ended in a repeat before, and does not now."""
+    ended = set() if now is None else set(now.repeats)
+    return before.metric in ENDS and not set(before.repeats) <= ended
 
 
 def _verdict(
@@ -169,7 +173,20 @@ def _verdict(
         if not how.better:
             return Verdict.CHANGED
         return Verdict.BETTER if moved.mean * how.better > 0 else Verdict.WORSE
-    return Verdict.WITHIN if -most <= moved.low and moved.high <= most else Verdict.OPEN
+    return Verdict.WITHIN if _within(before, now, most) else Verdict.OPEN
+
+
+def _within(before: Sequence[float], now: Sequence[float], most: float) -> bool:
+    """True if Student's 95 % interval of the change lies within `most` on both sides."""
+    moved = [other - one for one, other in zip(before, now, strict=True)]
+    count, mean = len(moved), _mean(moved)
+    if count < 2:
+        return False
+    error = math.sqrt(sum((one - mean) ** 2 for one in moved) / (count - 1) / count)
+    room = most - abs(mean)
+    if error == 0 or room <= 0:
+        return room >= 0 and error == 0
+    return student_p(room / error, count - 1) < ALPHA
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -124,8 +124,9 @@ def _until_fair(
         )
         for flow in flows
     }
-    total = np.sum(list(amounts.values()), axis=0)
-    fair = amounts[last] >= (1 - DELTA) / len(flows) * total
+    each = np.stack(list(amounts.values()))
+    total, active = each.sum(axis=0), np.maximum((each > 0).sum(axis=0), 1)
+    fair = amounts[last] >= (1 - DELTA) / active * total
     first = np.flatnonzero(fair & (total > 0))
     return float((first[0] + 1) * step_ns / _NS) if first.size else float("nan")
 
@@ -146,9 +147,9 @@ CONVERGENCE = Metric(
     name="convergence_s",
     label="Time to a fair share",
     unit="s",
-    formula="from the start of the run's last flow until it gets (1 − δ)/n of what all n flows get "
-    f"in a stretch of {RTTS} base RTTs, δ = {DELTA}; NaN of other flows, if it never does, or if "
-    "another flow starts within a stretch before it",
+    formula="from the start of the run's last flow until it gets (1 − δ)/n of what all flows get "
+    f"in a stretch of {RTTS} base RTTs, δ = {DELTA}, n: flows that get anything in it; NaN of "
+    "other flows, if it never does, or if another flow starts within a stretch before it",
     place="the receiving applications, as samples show them",
     window="from the start of the last TCP, MPTCP, QUIC or UDP flow to the end of its samples",
     source="RFC 5166 (delta-fair convergence time), where two flows begin with 100/101 and 1/101",

@@ -55,12 +55,14 @@ fn since_start(now: Time) -> Duration {
     Duration::from_nanos(now.as_ns())
 }
 
-/// Turns off what the stack does not offer in its SYN.
+/// Sets what the stack offers in its SYN. The options of its host are Linux's.
 pub(crate) fn offer(stack: TcpStack, options: &mut TcpOptions) {
     match stack {
         TcpStack::Linux => {}
         TcpStack::Smoltcp => {
             options.tcp_timestamps = false;
+            options.tcp_sack = true;
+            options.tcp_window_scaling = true;
             options.tcp_ecn = 0;
         }
     }
