@@ -255,5 +255,8 @@ def test_small_changes_pass_and_missing_values_fail() -> None:
     assert some.verdict is Verdict.LOST and some.now == 1.0
     unknown = judge([("p", Sample("srtt_mean_ms", {}, {}, (0, 1), (1.0, 2.0)), None)], 0.02, 1)[0]
     assert unknown.verdict is Verdict.OPEN
+    # Values in different repeats say nothing of each other.
+    one, other = (Sample("srtt_mean_ms", {}, {}, (repeat,), (1.0,)) for repeat in (0, 1))
+    assert judge([("p", one, other)], 0.02, 1)[0].verdict is Verdict.OPEN
     lost = judge([("p", Sample("transfer_s", {}, {}, (0, 1), (1.0, 1.0)), None)], 0.02, 1)[0]
     assert lost.verdict is Verdict.LOST and not lost.verdict.passes

@@ -51,8 +51,8 @@ def test_laws_of_the_path(control: str, tmp_path: Path) -> None:
     assert row["data_packets"] < pipe["arrived_packets"] <= row["data_packets"] + 3
     assert row["received_packets"] + row["dropped_packets"] <= row["sent_packets"]
     assert row["dropped_packets"] > 0
-    # All that was lost was sent again, but for the end.
-    assert row["retransmitted_packets"] >= row["dropped_packets"] - 100
+    # It goes back to the first loss, and retransmits more than was lost.
+    assert row["retransmitted_packets"] >= row["dropped_packets"]
     by_cause = row["fast_retransmitted_packets"] + row["timeout_retransmitted_packets"]
     assert by_cause == row["retransmitted_packets"]
     # What smoltcp does not tell is unknown, not 0.
@@ -72,7 +72,7 @@ def test_all_data_arrives_and_the_connection_closes(tmp_path: Path) -> None:
         assert row["delivered_bytes"] == 1 << 20, impaired
         (transfer,) = found.transfers.to_dicts()
         assert transfer["end_ns"] == row["last_delivery_ns"] < row["end_ns"]
-        assert row["end_ns"] >= row["last_delivery_ns"] + RTT_NS // 2 - 3e6
+        assert row["end_ns"] >= row["last_delivery_ns"] + RTT_NS // 2
 
 
 def test_a_stopped_flow_sends_what_its_buffer_holds(tmp_path: Path) -> None:

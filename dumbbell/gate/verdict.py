@@ -165,6 +165,8 @@ def _verdict(
     p: float,
     tolerance: float,
 ) -> Verdict:
+    if not before:  # no repeat has a value on both sides
+        return Verdict.OPEN
     if list(before) == list(now):
         return Verdict.SAME
     how, moved = JUDGED[metric], pair.difference

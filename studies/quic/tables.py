@@ -1,6 +1,6 @@
 """Tables of README.md: `dumbbell study tables quic`.
 
-All parts on the simulator (four minutes), and two of them on a kernel, where there is one (eight).
+All parts on the simulator (a minute), and two of them on a kernel, where there is one (six).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ pub(crate) trait Port: Send {
     /// Time of the next timer.
     fn timeout(&self) -> Option<Duration>;
 
-    /// What is known.
+    /// State that the subscriber has seen.
     fn watch(&mut self) -> &Watch;
 }
 

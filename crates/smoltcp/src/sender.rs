@@ -108,7 +108,7 @@ impl Sender {
         let due = self.interface.poll_at(at, &self.sockets);
         self.deadline = due.map(|due| {
             let due = Duration::from_micros(due.total_micros().unsigned_abs());
-            // What is due now was done: the next look is a microsecond later.
+            // Work that is due now is done: the next call is a microsecond later.
             due.max(Duration::from_micros(at.total_micros().unsigned_abs() + 1))
         });
     }

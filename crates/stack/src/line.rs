@@ -15,7 +15,7 @@ pub const LARGEST_DATAGRAM_BYTES: usize = 1472;
 const ECT_0: u8 = 2;
 const CE: u8 = 3;
 
-/// What an observer of the wire sees.
+/// Record of an observer of the wire.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// FNV-1a over times, directions, ECN fields and bytes of the datagrams that were sent.

@@ -32,7 +32,7 @@ pub(crate) struct StackEnds {
     numbers: Numbers,
     headers: FlowHeaders,
     sent: Sent,
-    /// What the last transmission of a byte follows if it is not the first one: an arrival or a timer.
+    /// Cause of a retransmission that follows: an ACK arrived, or a timer expired.
     cause: Cause,
     touched: u8,
     is_sampled: bool,
@@ -40,7 +40,7 @@ pub(crate) struct StackEnds {
     bytes: Vec<u8>,
 }
 
-/// What the sender has put on the wire.
+/// Segments that the sender has put on the wire.
 #[derive(Debug, Default)]
 struct Sent {
     data_packets: u64,
@@ -107,7 +107,7 @@ impl StackEnds {
         }
     }
 
-    /// What is known: of the stack, of the receiver, and of the wire.
+    /// State of the connection, from the stack, the receiver and the wire.
     fn state(&self) -> State {
         let receiver = &self.receiver;
         let fin = receiver.fin_at.is_some_and(|end| receiver.rcv_nxt >= end);
