@@ -28,16 +28,23 @@ pub(crate) fn monotonic_ns() -> Result<i64> {
     Ok(read(ClockId::CLOCK_MONOTONIC)? as i64)
 }
 
+/// How far a guest's CLOCK_REALTIME is ahead of CLOCK_MONOTONIC.
+pub(crate) fn real_ahead_ns() -> Result<i64> {
+    let now = read(ClockId::CLOCK_MONOTONIC)?;
+    let ahead = read(ClockId::CLOCK_REALTIME)?.saturating_sub(now);
+    // Two readings are a few clock steps apart; the true offset is a whole number of ms.
+    Ok(((ahead + 500_000) / 1_000_000 * 1_000_000) as i64)
+}
+
 impl Clock {
     /// Begins a run at a fixed time of a guest's clock, or in one second on the host's.
     pub(crate) fn begin(kernel: Kernel) -> Result<Self> {
         let now = read(ClockId::CLOCK_MONOTONIC)?;
         let ahead = read(ClockId::CLOCK_REALTIME)?.saturating_sub(now);
         Ok(match kernel {
-            // Two readings are a few clock steps apart; the true offset is a whole number of ms.
             Kernel::Own => Self {
                 begin_ns: if now < BEGIN_NS { BEGIN_NS } else { now + SOON_NS },
-                real_ahead_ns: (ahead + 500_000) / 1_000_000 * 1_000_000,
+                real_ahead_ns: real_ahead_ns()? as u64,
             },
             Kernel::Host => Self { begin_ns: now + SOON_NS, real_ahead_ns: ahead },
         })

@@ -22,6 +22,7 @@ mod host;
 mod info;
 mod netem_times;
 mod netlink;
+mod packetdrill;
 mod pipe_counters;
 mod plan;
 mod pm;
@@ -76,6 +77,14 @@ impl<E: std::fmt::Display> From<E> for Failure {
 const VERSION: &str = env!("DUMBBELL_GUEST_SOURCES");
 
 fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    if words.first().is_some_and(|name| name.ends_with("/ethtool") || name == "ethtool") {
+        if let Err(error) = packetdrill::ethtool(&words[1..]) {
+            say(&error);
+            std::process::exit(1);
+        }
+        return;
+    }
     match std::env::args().nth(1).as_deref() {
         Some("version") => return say(VERSION),
         Some("check") => return check(),
@@ -97,7 +106,13 @@ fn main() {
         }
         Some(_) | None => {}
     }
-    tell(boot().and_then(|()| realise(Kernel::Own)));
+    tell(boot().and_then(|()| {
+        if packetdrill::is_asked() {
+            packetdrill::run()
+        } else {
+            realise(Kernel::Own)
+        }
+    }));
     let _ = reboot(RebootMode::RB_POWER_OFF);
 }
 

@@ -1,6 +1,7 @@
 //! System calls that have no safe wrapper: all unsafe code of this program is here.
 #![allow(unsafe_code)]
 
+pub(crate) mod calls;
 mod confine;
 
 pub(crate) use confine::{
@@ -297,29 +298,35 @@ pub(crate) fn bpf_pin_classifier(instructions: &[u8], path: &str) -> Result<()> 
     bpf(OBJ_PIN, &[path.as_ptr() as u64, program.as_raw_fd() as u64, 0]).map(drop)
 }
 
+/// Offloads of an interface, by ethtool's names: segmentation and receive offload (linux/ethtool.h).
+const OFFLOADS: [(&str, u32); 3] = [("tso", 0x1f), ("gso", 0x24), ("gro", 0x2c)];
+
 /// Switches off segmentation and receive offload of an interface of this namespace.
 pub(crate) fn offload_off(device: &str) -> Result<()> {
+    OFFLOADS.iter().try_for_each(|(name, _)| set_offload(device, name, false))
+}
+
+/// Switches an offload of an interface, by ethtool's name of it.
+pub(crate) fn set_offload(device: &str, name: &str, on: bool) -> Result<()> {
     #[repr(C)]
     struct Value {
         command: u32,
         data: u32,
     }
-    const SET: [u32; 3] = [0x1f, 0x24, 0x2c]; // ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO
+    let Some((_, command)) = OFFLOADS.iter().find(|(known, _)| *known == name) else {
+        return Err(Error::other(format!("the offload {name} is not known")));
+    };
     let control = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
-    for command in SET {
-        let mut value = Value { command, data: 0 };
-        // SAFETY: an ifreq of zeros is valid; the name fits with its terminator.
-        let mut request: libc::ifreq = unsafe { zeroed() };
-        for (to, from) in request.ifr_name.iter_mut().zip(device.bytes().take(15)) {
-            *to = from as libc::c_char;
-        }
-        request.ifr_ifru.ifru_data = from_mut(&mut value).cast();
-        // SAFETY: the request and its value outlive the call.
-        checked(unsafe {
-            libc::ioctl(control.as_raw_fd(), libc::SIOCETHTOOL, from_mut(&mut request))
-        })?;
+    let mut value = Value { command: *command, data: u32::from(on) };
+    // SAFETY: an ifreq of zeros is valid; the name fits with its terminator.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(device.bytes().take(15)) {
+        *to = from as libc::c_char;
     }
-    Ok(())
+    request.ifr_ifru.ifru_data = from_mut(&mut value).cast();
+    // SAFETY: the request and its value outlive the call.
+    checked(unsafe { libc::ioctl(control.as_raw_fd(), libc::SIOCETHTOOL, from_mut(&mut request)) })
+        .map(drop)
 }
 
 /// Index of an interface of this namespace.

@@ -1,0 +1,153 @@
+//! Settings of a script: packetdrill's options, with its defaults.
+
+use crate::script::ScriptOption;
+use crate::Wrong;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Port on which a socket listens, and to which one connects.
+pub const PORT: u16 = 8080;
+/// Port of the other end, when it connects.
+pub const REMOTE_PORT: u16 = 40_001;
+
+/// Version of IP, of the packets and of the sockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// IPv4.
+    V4,
+    /// IPv4 packets, IPv6 sockets (RFC 4291, 2.5.5.2).
+    V4Mapped,
+    /// IPv6.
+    V6,
+}
+
+/// Settings of a script.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Version of IP.
+    pub version: Version,
+    /// Address of the TCP under test.
+    pub local: IpAddr,
+    /// Length of the local network's prefix.
+    pub prefix: u8,
+    /// Next hop to the other end.
+    pub gateway: IpAddr,
+    /// Address of the other end.
+    pub remote: IpAddr,
+    /// MTU of the device.
+    pub mtu: u32,
+    /// Segments in an arriving packet have at most this payload (GRO); 0: it is one segment.
+    pub mss: u16,
+    /// Allowed deviation of a time, µs; or the share below, if that is more.
+    pub tolerance_us: i64,
+    /// Allowed deviation as a share of the time since the event before, in percent.
+    pub tolerance_percent: f64,
+    /// A packet of the script is one packet, not several in a row.
+    pub strict_segments: bool,
+    /// Microseconds per tick of the sent timestamps; 0: their values are not checked.
+    pub ts_tick_us: u32,
+    /// A timestamp that was never sent may be echoed.
+    pub ts_ecr_scaled: bool,
+}
+
+impl Settings {
+    /// packetdrill's defaults for a version of IP.
+    pub fn of(version: Version) -> Self {
+        let (local, prefix, gateway, remote) = match version {
+            Version::V4 | Version::V4Mapped => (
+                IpAddr::from(Ipv4Addr::new(192, 168, 0, 1)),
+                16,
+                IpAddr::from(Ipv4Addr::new(192, 168, 0, 2)),
+                IpAddr::from(Ipv4Addr::new(192, 0, 2, 1)),
+            ),
+            Version::V6 => (
+                IpAddr::from(Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1)),
+                48,
+                IpAddr::from(Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0x8888, 0, 0, 0, 1)),
+                IpAddr::from(Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1)),
+            ),
+        };
+        Self {
+            version,
+            local,
+            prefix,
+            gateway,
+            remote,
+            // The same MSS as with IPv4, as the kernel's runner asks for.
+            mtu: if version == Version::V6 { 1520 } else { 1500 },
+            mss: 0,
+            tolerance_us: 4000,
+            tolerance_percent: 12.5,
+            strict_segments: false,
+            ts_tick_us: 0,
+            ts_ecr_scaled: false,
+        }
+    }
+
+    /// Applies the options of a script.
+    ///
+    /// # Errors
+    /// An option that is unknown, or whose value is not of its kind.
+    pub fn apply(&mut self, options: &[ScriptOption]) -> Result<(), Wrong> {
+        for option in options {
+            self.set(&option.name, option.value.as_deref().unwrap_or(""))
+                .map_err(|message| Wrong { line: option.line, message })?;
+        }
+        Ok(())
+    }
+
+    /// The version of IP that a script asks for.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn version(options: &[ScriptOption]) -> Result<Option<Version>, Wrong> {
+        let Some(option) = options.iter().find(|option| option.name == "ip_version") else {
+            return Ok(None);
+        };
+        let given = option.value.as_deref().unwrap_or("");
+        match version_named(given) {
+            Some(version) => Ok(Some(version)),
+            None => Err(Wrong {
+                line: option.line,
+                message: format!("ip_version `{given}`: ipv4, ipv4-mapped-ipv6 or ipv6"),
+            }),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "ip_version" => {} // See `version`: the defaults of the others follow from it.
+            "local_ip" => self.local = number(name, value)?,
+            "remote_ip" => self.remote = number(name, value.split('/').next().unwrap_or(""))?,
+            "gateway_ip" => self.gateway = number(name, value)?,
+            "netmask_ip" => {
+                let mask: Ipv4Addr = number(name, value)?;
+                self.prefix = u8::try_from(u32::from(mask).leading_ones()).unwrap_or(32);
+            }
+            "mtu" => self.mtu = number(name, value)?,
+            "mss" => self.mss = number(name, value)?,
+            "tolerance_usecs" => self.tolerance_us = number(name, value)?,
+            "tolerance_percent" => self.tolerance_percent = number(name, value)?,
+            "tcp_ts_tick_usecs" => self.ts_tick_us = number(name, value)?,
+            "tcp_ts_ecr_scaled" => self.ts_ecr_scaled = true,
+            "strict_segments" => self.strict_segments = true,
+            // Buffers of calls are never freed while a script runs.
+            "send_omit_free" => {}
+            _ => return Err(format!("the option --{name} is not known")),
+        }
+        Ok(())
+    }
+}
+
+/// A version of IP by packetdrill's name of it.
+pub fn version_named(name: &str) -> Option<Version> {
+    match name {
+        "ipv4" => Some(Version::V4),
+        "ipv4-mapped-ipv6" => Some(Version::V4Mapped),
+        "ipv6" => Some(Version::V6),
+        _ => None,
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("--{name}={value}: this is no value of --{name}"))
+}
