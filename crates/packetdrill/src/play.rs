@@ -282,7 +282,9 @@ impl<'a> Player<'a> {
             let Some(flow) = self.flow() else { break };
             flow.learn(&wire);
             let part = flow.to_script(&wire, packet);
-            whole = Some(match whole.take() {
+            // Before it, another connection may have sent its SYN again.
+            let earlier = whole.take().filter(|first| first.2.source_port == wire.source_port);
+            whole = Some(match earlier {
                 None => (part, at_us, wire),
                 Some(first) => {
                     let joined = join(&first.0, &part).map_err(|why| failed(line, why))?;

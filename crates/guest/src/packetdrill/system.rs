@@ -54,13 +54,14 @@ impl Guest {
         let nodad = if settings.local.is_ipv6() { " nodad" } else { "" };
         let Settings { local, prefix, gateway, remote, mtu, .. } = settings;
         let width = if remote.is_ipv6() { 128 } else { 32 };
+        let via = if gateway == local { String::new() } else { format!(" via {gateway}") };
         batch(
             "ip",
             &[
                 "link set lo up".to_owned(),
                 format!("link set tun0 up mtu {mtu}"),
                 format!("address add {local}/{prefix} dev tun0{nodad}"),
-                format!("route add {remote}/{width} via {gateway} dev tun0 onlink"),
+                format!("route add {remote}/{width}{via} dev tun0{}", if via.is_empty() { "" } else { " onlink" }),
             ],
         )?;
         Ok(Self {
