@@ -113,3 +113,4 @@ class Code(StrEnum):
     BASELINE = "E903"
     CONTRAST = "E904"
     GATE = "E905"
+    PACKETDRILL = "E906"

@@ -30,6 +30,7 @@ from dumbbell.cli.help import HelpCommand, help
 from dumbbell.cli.init import InitCommand, init
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.new import new_app
+from dumbbell.cli.packetdrill import packetdrill
 from dumbbell.cli.playground import playground
 from dumbbell.cli.qlog import qlog
 from dumbbell.cli.query import query
@@ -56,6 +57,7 @@ EXAMPLES = {
     "explain": 'store --flow cubic --at "10 s"',
     "contrast": "store --factor rtt",
     "gate": "cubic ./mine.so",
+    "packetdrill": "tcp/slow_start",
     "report": "store -o report.html",
     "figure": "goodput store -o goodput.svg",
     "query": 'store "select * from flows"',
@@ -118,6 +120,7 @@ app.command()(explore)
 app.command()(compare)
 app.command()(contrast)
 app.command()(gate)
+app.command()(packetdrill)
 app.command(cls=CaptureCommand)(capture)
 app.command(cls=TraceCommand)(trace)
 app.command()(animate)

@@ -73,5 +73,13 @@ GROUP = Group(
             Call("dumbbell gate cubic renno", "dumbbell gate cubic reno"),
             "gate.md",
         ),
+        Page(
+            Code.PACKETDRILL,
+            "scripts of packetdrill",
+            "There are no scripts where one was named, or a script or a definition cannot be read.",
+            "Name scripts that end with .pkt, or a folder of them; definitions as NAME=VALUE.",
+            Call("dumbbell packetdrill gtests --define X", "dumbbell packetdrill gtests -D X=1"),
+            "packetdrill.md",
+        ),
     ),
 )

@@ -27,7 +27,7 @@ pub(crate) fn packet(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<Packe
     }
     if let Some(word) = cursor.peek_word() {
         if word == "icmp" {
-            return Ok(Packet { ip, ports: None, content: Content::Icmp(icmp(cursor)?) });
+            return Ok(Packet { ip, ports: None, content: Content::Icmp(icmp(cursor, defined)?) });
         }
         if ["udp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "encap"].contains(&word) {
             return cursor.wrong(format!("packets of `{word}` are not played: TCP and ICMP are"));
@@ -259,7 +259,7 @@ fn blob(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<Vec<u8>, Wrong> {
     }
 }
 
-fn icmp(cursor: &mut Cursor<'_>) -> Result<Icmp, Wrong> {
+fn icmp(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<Icmp, Wrong> {
     cursor.require("icmp")?;
     let Some(kind) = cursor.word() else {
         return cursor.expected("a type of ICMP");
@@ -273,7 +273,7 @@ fn icmp(cursor: &mut Cursor<'_>) -> Result<Icmp, Wrong> {
                 icmp.mtu = Some(number32(cursor, "MTU")?);
             }
             Some(word) if icmp.code.is_none() && !word.as_bytes()[0].is_ascii_digit() => {
-                icmp.code = cursor.word().map(str::to_owned);
+                icmp.code = cursor.word().map(|word| defined_as(word, defined).to_owned());
             }
             _ => break,
         }

@@ -2,15 +2,25 @@
 
 use crate::cursor::Cursor;
 use crate::script::{Action, At, Command, Event, Script, ScriptOption};
+use crate::settings::{version_named, words_of_runners, Version};
 use crate::{calls, packets, Wrong};
 
 /// Words of `--define` and what replaces them.
 pub(crate) type Defined = Vec<(String, String)>;
 
-pub(crate) fn script(text: &str, defined: &[(String, String)]) -> Result<Script, Wrong> {
+pub(crate) fn script(
+    text: &str,
+    given: &[(String, String)],
+    version: Version,
+) -> Result<Script, Wrong> {
     let mut cursor = Cursor::new(text);
-    let mut defined = defined.to_vec();
-    let options = options(&mut cursor, &mut defined)?;
+    let mut own = Defined::new();
+    let options = options(&mut cursor, &mut own)?;
+    let version = asked_version(&options)?.unwrap_or(version);
+    // Later ones replace earlier ones.
+    let mut defined = words_of_runners(version);
+    defined.extend_from_slice(given);
+    defined.extend(own);
     let init = command(&mut cursor)?;
     let mut events = Vec::new();
     while !matches!(cursor.peek(), None | Some(b'`')) {
@@ -28,7 +38,7 @@ pub(crate) fn script(text: &str, defined: &[(String, String)]) -> Result<Script,
             return Err(Wrong { line: first.line, message });
         }
     }
-    Ok(Script { options, init, events, cleanup })
+    Ok(Script { version, options, init, events, cleanup })
 }
 
 fn options(cursor: &mut Cursor<'_>, defined: &mut Defined) -> Result<Vec<ScriptOption>, Wrong> {
@@ -49,6 +59,21 @@ fn options(cursor: &mut Cursor<'_>, defined: &mut Defined) -> Result<Vec<ScriptO
         }
     }
     Ok(options)
+}
+
+/// The version of IP that a script asks for.
+fn asked_version(options: &[ScriptOption]) -> Result<Option<Version>, Wrong> {
+    let Some(option) = options.iter().find(|option| option.name == "ip_version") else {
+        return Ok(None);
+    };
+    let given = option.value.as_deref().unwrap_or("");
+    match version_named(given) {
+        Some(version) => Ok(Some(version)),
+        None => Err(Wrong {
+            line: option.line,
+            message: format!("ip_version `{given}`: ipv4, ipv4-mapped-ipv6 or ipv6"),
+        }),
+    }
 }
 
 fn command(cursor: &mut Cursor<'_>) -> Result<Option<Command>, Wrong> {

@@ -1,10 +1,13 @@
 //! A script as values.
 
+use crate::settings::Version;
 use crate::{parse, Wrong};
 
 /// A script: settings, a command before it, events in their order, and a command after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
+    /// Version of IP.
+    pub version: Version,
     /// Lines `--name=value`.
     pub options: Vec<ScriptOption>,
     /// Runs before time 0.
@@ -19,11 +22,16 @@ impl Script {
     /// Reads a script.
     ///
     /// `defined`: words to replace, as of `--define`; the script's own definitions are added.
+    /// `version`: of IP, where the script names none.
     ///
     /// # Errors
     /// What does not belong to the language, with its line.
-    pub fn parse(text: &str, defined: &[(String, String)]) -> Result<Self, Wrong> {
-        parse::script(text, defined)
+    pub fn parse(
+        text: &str,
+        defined: &[(String, String)],
+        version: Version,
+    ) -> Result<Self, Wrong> {
+        parse::script(text, defined, version)
     }
 }
 

@@ -95,27 +95,9 @@ impl Settings {
         Ok(())
     }
 
-    /// The version of IP that a script asks for.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn version(options: &[ScriptOption]) -> Result<Option<Version>, Wrong> {
-        let Some(option) = options.iter().find(|option| option.name == "ip_version") else {
-            return Ok(None);
-        };
-        let given = option.value.as_deref().unwrap_or("");
-        match version_named(given) {
-            Some(version) => Ok(Some(version)),
-            None => Err(Wrong {
-                line: option.line,
-                message: format!("ip_version `{given}`: ipv4, ipv4-mapped-ipv6 or ipv6"),
-            }),
-        }
-    }
-
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "ip_version" => {} // See `version`: the defaults of the others follow from it.
+            "ip_version" => {} // The defaults of the others follow from it: see `Script::version`.
             "local_ip" => self.local = number(name, value)?,
             "remote_ip" => self.remote = number(name, value.split('/').next().unwrap_or(""))?,
             "gateway_ip" => self.gateway = number(name, value)?,
@@ -146,6 +128,29 @@ pub fn version_named(name: &str) -> Option<Version> {
         "ipv6" => Some(Version::V6),
         _ => None,
     }
+}
+
+/// Words that the runners of Google's and the kernel's suites define: cookies of TCP Fast Open (RFC 7413) that
+/// follow from the addresses and the suites' key, and what differs between IPv4's and IPv6's sockets.
+pub fn words_of_runners(version: Version) -> Vec<(String, String)> {
+    let cookies = match version {
+        Version::V6 => ("c1d1e9742a47a9bc", "82af1a8f9a205c34"),
+        Version::V4 | Version::V4Mapped => ("3021b9d889017eeb", "b7c12350a90dc8f5"),
+    };
+    let errors = match version {
+        Version::V4 => ("SOL_IP", "IP_RECVERR"),
+        Version::V4Mapped | Version::V6 => ("SOL_IPV6", "IPV6_RECVERR"),
+    };
+    let code = if version == Version::V6 { "address_unreachable" } else { "host_unreachable" };
+    [
+        ("TFO_COOKIE", cookies.0),
+        ("TFO_COOKIE_ZERO", cookies.1),
+        ("CMSG_LEVEL_IP", errors.0),
+        ("CMSG_TYPE_RECVERR", errors.1),
+        ("CODE", code),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec()
 }
 
 fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {

@@ -40,7 +40,7 @@ class LinuxEngine:
     def __init__(self, kernel: str | Kernel = "") -> None:
         self._kernel = kernel_named(kernel) if isinstance(kernel, str) else kernel
         check_fit(self._kernel.version, self._kernel.config)
-        self._command = boot_command(self._kernel.executable, self._kernel.version)
+        self.command = boot_command(self._kernel.executable, self._kernel.version)
         name = kernel if isinstance(kernel, str) else kernel.name
         self.name = f"linux:{name}" if name else "linux"
         built = f"{self._kernel.version}-{self._kernel.hash[:12]}"
@@ -68,7 +68,7 @@ class LinuxEngine:
     def execute(self, run: Run, monitor: Monitor) -> RunResult:
         """See :class:`dumbbell.engines.base.Engine`."""
         try:
-            return timed([*self._command, *module_parameters(run.scenario)], run, monitor)
+            return timed([*self.command, *module_parameters(run.scenario)], run, monitor)
         except GuestDied as died:
             if not died.of_registers:
                 raise

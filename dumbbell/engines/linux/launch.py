@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -10,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,23 +93,58 @@ def run_guest(command: Sequence[str], guest: Path, run: Run, monitor: Monitor) -
         Cancelled: The monitor was cancelled.
         EngineError: It failed, died, or took too long; the last lines of its console are told.
     """
+    files = {"scenario.json": run.scenario, "seed": str(run.seed)}
+    limit_s = time_limit_s(run.duration_ns)
+    with booted(
+        command, guest, files, run.seed, limit_s, monitor, hint=_hint(run), name=run.id
+    ) as (folder, console):
+        return _results(folder, console)
+
+
+@contextlib.contextmanager
+def booted(
+    command: Sequence[str],
+    guest: Path,
+    files: Mapping[str, str],
+    seed: int,
+    limit_s: float,
+    monitor: Monitor,
+    *,
+    hint: str = "",
+    name: str = "",
+) -> Iterator[tuple[Path, deque[str]]]:
+    """The folder of a guest that has run, and the last lines of its console.
+
+    Args:
+        command: What boots a kernel with the guest's program, or that program on the host.
+        guest: The guest's program.
+        files: Text of the files in its folder, by name.
+        seed: Seed of its random numbers.
+        limit_s: Real seconds after which it is stopped.
+        monitor: Told the progress; cancels.
+        hint: End of the message about a guest that took too long.
+        name: Name under which `KEEP` keeps the folder.
+
+    Raises:
+        Cancelled: The monitor was cancelled.
+        EngineError: It took too long, or a file cannot be written.
+    """
     folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-"))
     try:
-        (folder / "scenario.json").write_text(run.scenario, encoding="utf-8")
-        (folder / "seed").write_text(str(run.seed), encoding="utf-8")
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding="utf-8")
         (folder / "init").symlink_to(guest)
-        limit_s = time_limit_s(run.duration_ns)
         console: deque[str] = deque(maxlen=_CONSOLE_LINES)
         try:
-            _start(command, guest, folder, console, run.seed, limit_s, monitor, _hint(run))
+            _start(command, guest, folder, console, seed, limit_s, monitor, hint)
         finally:
             (folder / "console.txt").write_text("".join(f"{line}\n" for line in console))
-        return _results(folder, console)
+        yield folder, console
     except OSError as error:
         raise EngineError(f"{folder}: {error.strerror or error}") from None
     finally:
         if kept := os.environ.get(KEEP):
-            _keep(folder, Path(kept) / run.id)
+            _keep(folder, Path(kept) / name)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -71,10 +71,9 @@ fn settled(
     version: &str,
     options: &[Value],
 ) -> Result<(Script, Settings), dumbbell_packetdrill::Wrong> {
-    let script = Script::parse(text, defined)?;
-    let asked = Settings::version(&script.options)?;
-    let version = asked.or_else(|| version_named(version)).unwrap_or(Version::V4);
-    let mut settings = Settings::of(version);
+    let version = version_named(version).unwrap_or(Version::V4);
+    let script = Script::parse(text, defined, version)?;
+    let mut settings = Settings::of(script.version);
     settings.apply(&script.options)?;
     let option = |(name, value)| dumbbell_packetdrill::script::ScriptOption {
         line: 0,
