@@ -540,3 +540,18 @@ def access_models() -> str:
 
 def typical_pages() -> str:
     """Objects of typical pages by name, as JSON."""
+
+def play_packetdrill(plan: str, profile: str, read: Callable[[str], str | None]) -> str:
+    """Plays a script of packetdrill on the simulator's TCP.
+
+    Args:
+        plan: The script and how it is played, as JSON.
+        profile: Name of a TCP profile.
+        read: Content of a file that the script's shell names; None if it cannot be read.
+
+    Returns:
+        What came of it, as JSON.
+
+    Raises:
+        ValueError: The plan is none, or there is no such profile.
+    """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dumbbell.compare.junit import Case, xml
 from dumbbell.console.words import many
-from dumbbell.packetdrill.plan import Played
+from dumbbell.packetdrill.plan import Played, Verdict
 
 #: Longest list of packets whose times are shown.
 _MOST_TIMES = 10_000
@@ -33,19 +34,29 @@ def times(played: Played) -> Iterator[str]:
             yield f"  line {one.line}: sent at {at}, {one.at_us - one.expected_us:+d} µs"
 
 
+def lacking(found: Sequence[Played]) -> Iterator[str]:
+    """A line for each thing that the simulator does not have, with the number of scripts."""
+    causes = Counter(one.message for one in found if one.verdict is Verdict.NOT_MODELLED)
+    for cause, count in causes.most_common():
+        yield f"• not modelled, {many(count, 'script')}: {cause}"
+
+
 def summary(found: Sequence[Played], engine: str) -> str:
     """The last line."""
     passed = sum(one.passed for one in found)
-    mark = "✓" if passed == len(found) else "✗"
-    return f"{mark} {passed} of {many(len(found), 'script')} passed on {engine}"
+    failed = sum(one.failed for one in found)
+    lack = len(found) - passed - failed
+    rest = f", {lack} ask for what is not modelled" if lack else ""
+    return f"{'✗' if failed else '✓'} {passed} of {many(len(found), 'script')} passed on {engine}{rest}"
 
 
 def tap(found: Sequence[Played]) -> str:
     """Results as TAP, version 13."""
     lines = ["TAP version 13", f"1..{len(found)}"]
     for at, one in enumerate(found, start=1):
-        lines.append(f"{'ok' if one.passed else 'not ok'} {at} - {one.script.name}")
-        if not one.passed:
+        skipped = "" if one.passed or one.failed else f" # SKIP {one.message}"
+        lines.append(f"{'not ok' if one.failed else 'ok'} {at} - {one.script.name}{skipped}")
+        if one.failed:
             lines += [f"# {line}" for line in "\n".join(failure_lines(one)).splitlines()]
     return "\n".join(lines) + "\n"
 
@@ -54,7 +65,7 @@ def junit(found: Sequence[Played], engine: str) -> str:
     """Results as JUnit XML."""
     cases = [
         Case(
-            "script", one.script.name, None if one.passed else "\n".join(failure_lines(one))
+            "script", one.script.name, "\n".join(failure_lines(one)) if one.failed else None
         )
         for one in found
     ]

@@ -17,6 +17,11 @@ class Verdict(StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"
+    NOT_MODELLED = "not modelled"
+
+
+#: Beginning of the simulator's message about what it does not have.
+_NOT_MODELLED = "not modelled: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,11 @@ class Played:
         return self.verdict is Verdict.PASSED
 
     @property
+    def failed(self) -> bool:
+        """True if it failed: what the simulator does not have is no failure."""
+        return self.verdict is Verdict.FAILED
+
+    @property
     def deviation_us(self) -> int | None:
         """Largest deviation of a packet's time from the script's, in µs; None: nothing to say."""
         found = [one.at_us - one.expected_us for one in self.seen if one.expected_us is not None]
@@ -108,8 +118,11 @@ def judged(script: Script, result: Mapping[str, Any]) -> Played:
     printed = tuple(evaluator.printed)
     if failure is None:
         return Played(script, Verdict.PASSED, seen=seen, printed=printed)
+    message = str(failure["message"])
+    lacks = message.startswith(_NOT_MODELLED)
     return Played(
-        script, Verdict.FAILED, failure["line"], failure["message"],
+        script, Verdict.NOT_MODELLED if lacks else Verdict.FAILED, failure["line"],
+        message.removeprefix(_NOT_MODELLED),
         failure.get("expected"), failure.get("sent"), seen, printed,
     )  # fmt: skip
 

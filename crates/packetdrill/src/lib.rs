@@ -7,12 +7,14 @@
 pub mod calls;
 mod check;
 mod cursor;
+pub mod exchange;
 pub mod flow;
 mod packets;
 mod parse;
 mod play;
 pub mod script;
 pub mod settings;
+pub mod shell;
 pub mod symbols;
 pub mod system;
 pub mod wire;

@@ -5,6 +5,7 @@ mod capture;
 mod capture_packets;
 mod experiment;
 mod network;
+mod packetdrill;
 mod plugins;
 mod policy;
 mod stacks;
@@ -478,6 +479,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<worlds::Worlds>()?;
     module.add_function(wrap_pyfunction!(worlds::gym_catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(packetdrill::play_packetdrill, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::plugin_library, module)?)?;
     module.add_class::<policy::Policy>()?;
     module.add_class::<plugins::Conn>()?;

@@ -28,6 +28,7 @@ mod soft_timers;
 mod world;
 
 pub use budget::{budget, Budget};
+pub use endpoint::tcp::script::{play_script, NOT_MODELLED};
 use dumbbell_cc::plugin::{Failure, NoPlugins, Plugins};
 use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::tables::Table;

@@ -1,0 +1,561 @@
+//! Plays scripts of packetdrill on the model's TCP: one connection, whose application makes the
+//! script's calls, and whose packets the script sees.
+//!
+//! What a script asks and the model does not have ends it with a message that begins with
+//! [`NOT_MODELLED`].
+
+mod segments;
+mod state;
+mod sysctls;
+
+use super::duplex::End;
+use super::handshake::SynOptions;
+use super::receiver::Receiver;
+use super::sender::{Phase, Sender};
+use crate::soft_timers::SoftRange;
+use dumbbell_cc::plugin::NoPlugins;
+use dumbbell_model::rng::Rng;
+use dumbbell_model::scenario::{Algorithm, Sink};
+use dumbbell_model::writer::{Source, Writer};
+use dumbbell_model::{Rate, Span, TcpOptions, Time};
+use dumbbell_packetdrill::script::{Call, Flags, TcpOption, Value};
+use dumbbell_packetdrill::settings::{PORT, REMOTE_PORT};
+use dumbbell_packetdrill::shell::{steps, Step};
+use dumbbell_packetdrill::system::{Answer, System};
+use dumbbell_packetdrill::wire::Tcp;
+use dumbbell_packetdrill::{play, Played, Script, Settings};
+use segments::Wire;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Beginning of the message about what a script asks beyond the model.
+pub const NOT_MODELLED: &str = "not modelled: ";
+/// Beginning of a script: a quarter of a jiffy after a tick, as on a guest.
+const BEGIN: Span = Span::from_us(250);
+/// Most events at one time: a model that stands still ends its script.
+const MOST_EVENTS: usize = 1_000_000;
+/// An application that reads when the script says: the model's own reads are far apart.
+const READS_NOTHING: Sink = Sink { lowat_bytes: 1, rate_bps: Some(Rate::from_bps(1)) };
+const EAGAIN: i32 = 11;
+const EINPROGRESS: i32 = 115;
+/// O_NONBLOCK.
+const NON_BLOCKING: i64 = 0o4000;
+
+/// Plays a script on the model, with the sysctls of a profile.
+///
+/// `controls`: a congestion control by Linux's name. `read`: content of a file that the script's shell
+/// names.
+pub fn play_script(
+    script: &Script,
+    settings: &Settings,
+    profile: &TcpOptions,
+    controls: &dyn Fn(&str) -> Option<Algorithm>,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Played {
+    let mut options = profile.clone();
+    options.mtu_bytes = settings.mtu - if settings.local.is_ipv6() { 20 } else { 0 };
+    let control = controls("cubic").unwrap_or(Algorithm::Reno);
+    let mut model = Model {
+        now: Time::ZERO + BEGIN,
+        options,
+        control,
+        controls,
+        read,
+        local: settings.local,
+        remote: settings.remote,
+        sockets: BTreeMap::new(),
+        connection: None,
+        accepted: 0,
+        sent: VecDeque::new(),
+        blocked: None,
+    };
+    play(script, settings, &mut model)
+}
+
+fn lacks<T>(what: impl std::fmt::Display) -> Result<T, String> {
+    Err(format!("{NOT_MODELLED}{what}"))
+}
+
+/// A descriptor of the script.
+#[derive(Clone, Copy, Debug, Default)]
+struct Socket {
+    listens: bool,
+    /// True if it is the connection.
+    connected: bool,
+    non_blocking: bool,
+    sndbuf: Option<u64>,
+}
+
+struct Connection {
+    sender: Sender,
+    receiver: Receiver,
+    wire: Wire,
+    soft: SoftRange,
+    /// Bytes that the application has read.
+    read_bytes: u64,
+}
+
+impl Connection {
+    fn end(&mut self) -> End<'_> {
+        End { sender: &mut self.sender, receiver: &mut self.receiver }
+    }
+}
+
+struct Model<'a> {
+    now: Time,
+    options: TcpOptions,
+    control: Algorithm,
+    controls: &'a dyn Fn(&str) -> Option<Algorithm>,
+    read: &'a dyn Fn(&str) -> Option<String>,
+    local: IpAddr,
+    remote: IpAddr,
+    sockets: BTreeMap<i64, Socket>,
+    connection: Option<Connection>,
+    accepted: u16,
+    sent: VecDeque<(i64, Vec<u8>)>,
+    /// A call that blocks, and what it waits for.
+    blocked: Option<Call>,
+}
+
+impl Model<'_> {
+    /// A connection with options that both ends agreed on; `connects`: this end sends the SYN.
+    fn begin(&mut self, connects: bool, agreed: TcpOptions) -> Connection {
+        let remote_port = if connects { PORT } else { REMOTE_PORT + self.accepted };
+        let local_port = if connects { 50_000 } else { PORT };
+        let mut wire = Wire::new(
+            connects,
+            (self.local, local_port),
+            (self.remote, remote_port),
+            &self.options,
+        );
+        wire.scales_window(agreed.tcp_window_scaling);
+        let agreed = Arc::new(agreed);
+        let rng = Rng::named(1, "script");
+        let writer = Writer::new(Source::Session, rng.clone());
+        let cc = dumbbell_cc::new(self.control, &agreed, &NoPlugins, "script");
+        let mut sender = Sender::new(self.control, cc, &agreed, writer, false, rng);
+        sender.offers = SynOptions::of(&self.options);
+        let mut receiver = Receiver::new(&agreed, READS_NOTHING, self.control);
+        receiver.advertise(self.options.mtu_bytes);
+        Connection { sender, receiver, wire, soft: SoftRange::NOT_QUEUED, read_bytes: 0 }
+    }
+
+    /// Options that this end and a SYN agree on (RFC 7323, 1.3; RFC 2018, 2).
+    fn agreed(&self, syn: &Tcp) -> TcpOptions {
+        let mut agreed = self.options.clone();
+        let has = |is: fn(&TcpOption) -> bool| syn.options.iter().any(is);
+        agreed.tcp_timestamps &= has(|option| matches!(option, TcpOption::Timestamps(..)));
+        agreed.tcp_sack &= has(|option| matches!(option, TcpOption::SackPermitted));
+        agreed.tcp_dsack &= agreed.tcp_sack;
+        agreed.tcp_window_scaling &= has(|option| matches!(option, TcpOption::WindowScale(_)));
+        let mss = syn.options.iter().find_map(|option| match option {
+            TcpOption::Mss(mss) => Some(u32::from(*mss)),
+            _ => None,
+        });
+        agreed.mtu_bytes = agreed.mtu_bytes.min(mss.unwrap_or(536) + 40);
+        agreed
+    }
+
+    /// Takes what the connection has sent.
+    fn drain(&mut self) {
+        let Some(connection) = &mut self.connection else { return };
+        connection.receiver.read_at = None; // The script reads.
+        if let Some(range) = connection.receiver.changed_soft_timer() {
+            connection.soft = range;
+        }
+        let at_us = self.now.as_us() as i64;
+        for at in 0..connection.sender.out.len() {
+            let segment = connection.sender.out.segments()[at];
+            let field = connection.sender.ecn_field(&segment);
+            self.sent.push_back((at_us, connection.wire.packet(&segment, field)));
+        }
+        connection.sender.out.clear();
+        for at in 0..connection.receiver.out.len() {
+            let segment = connection.receiver.out.segments()[at];
+            let field = connection.receiver.ecn.field(&segment);
+            self.sent.push_back((at_us, connection.wire.packet(&segment, field)));
+        }
+        connection.receiver.out.clear();
+    }
+
+    fn next_event(&self) -> Time {
+        let Some(connection) = &self.connection else { return Time::NEVER };
+        let (sender, receiver) = (&connection.sender, &connection.receiver);
+        sender.next_deadline().min(receiver.next_deadline()).min(connection.soft.hard)
+    }
+
+    /// Runs the connection's timers that are due.
+    fn fire(&mut self) {
+        let now = self.now;
+        if let Some(connection) = &mut self.connection {
+            if connection.soft.hard <= now {
+                connection.soft = SoftRange::NOT_QUEUED;
+                connection.end().receive(|receiver| receiver.compressed_ack_kick(now));
+            }
+            if connection.receiver.next_deadline() <= now {
+                connection.end().receive(|receiver| receiver.on_timeout(now));
+            }
+            if connection.sender.next_deadline() <= now {
+                connection.end().send(now, |sender| {
+                    sender.on_timeout(now);
+                    sender.wake_source();
+                });
+            }
+        }
+        self.drain();
+    }
+
+    /// Lets time pass up to `until`, or to the first packet that is sent.
+    fn pass(&mut self, until: Time, stops: bool) -> Result<(), String> {
+        for _ in 0..MOST_EVENTS {
+            let next = self.next_event();
+            if stops && !self.sent.is_empty() {
+                return Ok(());
+            }
+            if next > until {
+                self.now = self.now.max(until);
+                return Ok(());
+            }
+            self.now = self.now.max(next);
+            self.fire();
+        }
+        Err(format!("the model runs {MOST_EVENTS} events without an end"))
+    }
+
+    /// Runs what the application does at this instant: its writes come in pieces.
+    fn settle(&mut self) -> Result<(), String> {
+        self.drain();
+        let soon = self.now + Span::from_us(1);
+        let writes = |model: &Self| {
+            model.connection.as_ref().is_some_and(|connection| {
+                connection.sender.waits_to_write() && connection.sender.is_open()
+            })
+        };
+        for _ in 0..MOST_EVENTS {
+            if !writes(self) || self.next_event() > soon {
+                return Ok(());
+            }
+            self.now = self.now.max(self.next_event());
+            self.fire();
+        }
+        Err("a write has no end".to_owned())
+    }
+
+    fn socket(&mut self, call: &Call) -> Result<&mut Socket, String> {
+        let fd = argument(call, 0)?;
+        self.sockets.get_mut(&fd).ok_or_else(|| format!("the script has no descriptor {fd}"))
+    }
+
+    fn connected(&mut self, call: &Call) -> Result<&mut Connection, String> {
+        if !self.socket(call)?.connected {
+            return lacks("a call on a socket without a connection");
+        }
+        self.connection.as_mut().ok_or_else(|| "there is no connection".to_owned())
+    }
+
+    fn accept(&mut self, call: &Call) -> Result<Option<Answer>, String> {
+        if !self.socket(call)?.listens {
+            return lacks("accept on a socket that does not listen");
+        }
+        let open = self
+            .connection
+            .as_ref()
+            .is_some_and(|connection| connection.receiver.established);
+        let taken = self.sockets.values().any(|socket| socket.connected);
+        if !open || taken {
+            return Ok(None);
+        }
+        let Some(fd) = call.result.number() else {
+            return Err("the result of accept is no number".to_owned());
+        };
+        self.sockets.insert(fd, Socket { connected: true, ..Socket::default() });
+        let peer_port = Some(REMOTE_PORT + self.accepted);
+        self.accepted += 1;
+        Ok(Some(Answer { result: fd, errno: 0, peer_port }))
+    }
+
+    fn connect(&mut self, call: &Call) -> Result<Answer, String> {
+        let socket = *self.socket(call)?;
+        if socket.connected {
+            let open = self.connection.as_ref().is_some_and(|one| one.sender.is_open());
+            return Ok(if open { done(0) } else { failed(EINPROGRESS) });
+        }
+        self.socket(call)?.connected = true;
+        let mut connection = self.begin(true, self.options.clone());
+        let now = self.now;
+        connection.end().open(now);
+        self.connection = Some(connection);
+        self.drain();
+        Ok(failed(EINPROGRESS))
+    }
+
+    fn write(&mut self, call: &Call, bytes: u64) -> Result<Answer, String> {
+        let now = self.now;
+        let sndbuf = self.socket(call)?.sndbuf;
+        let connection = self.connected(call)?;
+        if let Some(sndbuf) = sndbuf {
+            connection.sender.buffer.sndbuf = sndbuf;
+        }
+        if !connection.sender.is_open() {
+            return lacks("a write before the connection is established");
+        }
+        connection.end().send(now, |sender| sender.allow(now, bytes));
+        self.settle()?;
+        let connection = self.connected(call)?;
+        if connection.sender.wrote_all() {
+            return Ok(done(bytes as i64));
+        }
+        lacks("a write that the send buffer does not take whole")
+    }
+
+    fn read_data(&mut self, call: &Call, most: u64) -> Result<Answer, String> {
+        let connection = self.connected(call)?;
+        let receiver = &mut connection.receiver;
+        let fin = u64::from(receiver.finished);
+        let unread = receiver.unread_bytes().saturating_sub(fin);
+        if unread == 0 {
+            return Ok(if receiver.finished { done(0) } else { failed(EAGAIN) });
+        }
+        let bytes = unread.min(most);
+        connection.read_bytes += bytes;
+        connection.end().receive(|receiver| receiver.read(bytes));
+        self.drain();
+        Ok(done(bytes as i64))
+    }
+
+    fn close(&mut self, call: &Call) -> Result<Answer, String> {
+        let now = self.now;
+        let socket = *self.socket(call)?;
+        self.sockets.remove(&argument(call, 0)?);
+        if let Some(connection) = self.connection.as_mut().filter(|_| socket.connected) {
+            let fin = u64::from(connection.receiver.finished);
+            if connection.receiver.unread_bytes() > fin {
+                return lacks("a RST for data that was not read");
+            }
+            if !connection.sender.is_open() {
+                return lacks("closing a connection that is not established");
+            }
+            connection.end().send(now, |sender| sender.stop(now));
+            self.drain();
+        }
+        Ok(done(0))
+    }
+
+    fn set_option(&mut self, call: &Call) -> Result<Answer, String> {
+        let option = call.arguments.get(2);
+        let value = call.arguments.get(3).and_then(only).unwrap_or(0);
+        match option {
+            Some(Value::Word(name)) if name == "SO_SNDBUF" => {
+                // `sock_setsockopt` doubles it.
+                let bytes = (2 * value).max(4608) as u64;
+                self.socket(call)?.sndbuf = Some(bytes);
+                for limit in &mut self.options.tcp_wmem[1..] {
+                    *limit = bytes;
+                }
+                if let Some(connection) = &mut self.connection {
+                    Arc::make_mut(&mut connection.sender.options).tcp_wmem[1..].fill(bytes);
+                    connection.sender.buffer.sndbuf = bytes;
+                }
+                Ok(done(0))
+            }
+            Some(Value::Word(name)) if name == "SO_REUSEADDR" => Ok(done(0)),
+            Some(Value::Word(name)) => lacks(format!("the socket option {name}")),
+            _ => lacks("a socket option without a name"),
+        }
+    }
+
+    fn control(&mut self, call: &Call) -> Result<Answer, String> {
+        let command = call.arguments.get(1).and_then(Value::number).unwrap_or(-1);
+        let flags = call.arguments.get(2).and_then(Value::number).unwrap_or(0);
+        let socket = self.socket(call)?;
+        match command {
+            4 => {
+                socket.non_blocking = flags & NON_BLOCKING != 0;
+                Ok(done(0))
+            }
+            3 => Ok(done(2 | if socket.non_blocking { NON_BLOCKING } else { 0 })),
+            _ => lacks("this command of fcntl"),
+        }
+    }
+}
+
+fn done(result: i64) -> Answer {
+    Answer { result, errno: 0, peer_port: None }
+}
+
+fn failed(errno: i32) -> Answer {
+    Answer { result: -1, errno, peer_port: None }
+}
+
+fn argument(call: &Call, at: usize) -> Result<i64, String> {
+    let number = call.arguments.get(at).and_then(Value::number);
+    number.ok_or_else(|| format!("argument {} of {} is no number", at + 1, call.name))
+}
+
+fn only(value: &Value) -> Option<i64> {
+    match value {
+        Value::List(all) if all.len() == 1 => all[0].number(),
+        other => other.number(),
+    }
+}
+
+impl System for Model<'_> {
+    fn now_us(&mut self) -> i64 {
+        self.now.as_us() as i64
+    }
+
+    fn wait(&mut self, until_us: i64) {
+        // An endless model is told by the next call that fails.
+        let _ = self.pass(Time::ZERO + Span::from_us(until_us.max(0) as u64), false);
+    }
+
+    fn inject(&mut self, packet: &[u8], _mss: u16) -> Result<(), String> {
+        let Some(tcp) = Tcp::read(packet) else {
+            return lacks("a packet that is no TCP");
+        };
+        let odd = Flags::RST | Flags::URG;
+        if tcp.flags & odd != 0 || tcp.flags & (Flags::ACK | Flags::SYN) == 0 {
+            return lacks("segments with RST or URG, or without ACK");
+        }
+        if tcp.options.iter().any(|option| matches!(option, TcpOption::Other(19 | 34 | 254, _))) {
+            return lacks("options of TCP Fast Open and MD5");
+        }
+        let opens = tcp.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
+        if opens && self.connection.as_ref().is_none_or(|one| one.receiver.established) {
+            if !self.sockets.values().any(|socket| socket.listens) {
+                return lacks("a SYN without a listening socket");
+            }
+            if !tcp.payload.is_empty() {
+                return lacks("a SYN with data");
+            }
+            let agreed = self.agreed(&tcp);
+            self.connection = Some(self.begin(false, agreed));
+        }
+        let answers = tcp.flags & (Flags::SYN | Flags::ACK) == Flags::SYN | Flags::ACK;
+        if answers {
+            self.reopen(&tcp)?;
+        }
+        let now = self.now;
+        let Some(connection) = &mut self.connection else {
+            return lacks("a packet without a connection");
+        };
+        let (segment, ecn_field) = connection.wire.segment(&tcp);
+        connection.end().on_segment(now, &segment, ecn_field);
+        self.settle()
+    }
+
+    fn receive(&mut self, until_us: i64) -> Result<Option<(i64, Vec<u8>)>, String> {
+        self.pass(Time::ZERO + Span::from_us(until_us.max(0) as u64), true)?;
+        Ok(self.sent.pop_front())
+    }
+
+    fn call(&mut self, call: &Call) -> Result<Option<Answer>, String> {
+        if call.returns_us.is_some() {
+            self.blocked = Some(call.clone());
+            return Ok(None);
+        }
+        match self.make(call)? {
+            Some(answer) => Ok(Some(answer)),
+            None => lacks("a call that blocks for longer than the script says"),
+        }
+    }
+
+    fn returned(&mut self) -> Result<(Answer, i64), String> {
+        let Some(_call) = self.blocked.take() else {
+            return Err("no call blocks".to_owned());
+        };
+        lacks("calls that block")
+    }
+
+    fn shell(&mut self, line: &str) -> Result<(), String> {
+        for step in steps(line, self.read)? {
+            match step {
+                Step::Set(name, value) if name == "tcp_congestion_control" => {
+                    match (self.controls)(&value) {
+                        Some(control) => self.control = control,
+                        None => return lacks(format!("the congestion control {value}")),
+                    }
+                }
+                Step::Set(name, value) => {
+                    if !sysctls::set(&mut self.options, &name, &value) {
+                        return lacks(format!("the sysctl {name}={value}"));
+                    }
+                }
+                Step::Other(words) => return lacks(format!("the command `{words}`")),
+            }
+        }
+        Ok(())
+    }
+
+    fn info(&mut self, _fd: i64) -> Result<BTreeMap<String, i128>, String> {
+        match &self.connection {
+            Some(connection) => Ok(state::of(&connection.sender, &connection.receiver)),
+            None => Err("there is no connection".to_owned()),
+        }
+    }
+}
+
+impl Model<'_> {
+    /// A SYN-ACK arrives: the connection was begun without knowing what the peer agrees to. It begins
+    /// again with that, as it was.
+    fn reopen(&mut self, syn_ack: &Tcp) -> Result<(), String> {
+        let Some(before) = &self.connection else {
+            return lacks("a SYN-ACK without a connection");
+        };
+        let Phase::SynSent { first, tries, timeout } = before.sender.phase else {
+            return Ok(());
+        };
+        let agreed = self.agreed(syn_ack);
+        let mut connection = self.begin(true, agreed);
+        connection.end().open(first);
+        connection.sender.phase = Phase::SynSent { first, tries, timeout };
+        for at in 0..connection.sender.out.len() {
+            let segment = connection.sender.out.segments()[at];
+            connection.wire.packet(&segment, 0); // The SYN, for its numbers.
+        }
+        connection.sender.out.clear();
+        self.connection = Some(connection);
+        Ok(())
+    }
+
+    fn make(&mut self, call: &Call) -> Result<Option<Answer>, String> {
+        Ok(Some(match call.name.as_str() {
+            "socket" => {
+                let Some(fd) = call.result.number() else {
+                    return Err("the result of socket is no number".to_owned());
+                };
+                let kind = call.arguments.get(1).and_then(Value::number).unwrap_or(1);
+                let non_blocking = kind & NON_BLOCKING != 0;
+                self.sockets.insert(fd, Socket { non_blocking, ..Socket::default() });
+                done(fd)
+            }
+            "bind" => done(0),
+            "listen" => {
+                self.socket(call)?.listens = true;
+                done(0)
+            }
+            "accept" => match self.accept(call)? {
+                Some(answer) => answer,
+                None if self.socket(call)?.non_blocking => failed(EAGAIN),
+                None => return Ok(None),
+            },
+            "connect" => self.connect(call)?,
+            "write" => self.write(call, argument(call, 2)? as u64)?,
+            "send" if argument(call, 3)? == 0 => self.write(call, argument(call, 2)? as u64)?,
+            "read" => self.read_data(call, argument(call, 2)? as u64)?,
+            "recv" if argument(call, 3)? == 0 => self.read_data(call, argument(call, 2)? as u64)?,
+            "setsockopt" => self.set_option(call)?,
+            "fcntl" => self.control(call)?,
+            "close" => self.close(call)?,
+            "shutdown" if argument(call, 1)? == 1 => {
+                let now = self.now;
+                self.connected(call)?.end().send(now, |sender| sender.stop(now));
+                self.drain();
+                done(0)
+            }
+            "getsockopt" if call.arguments.get(2) == Some(&Value::Word("SO_ERROR".into())) => done(0),
+            other => return lacks(format!("the call {other} with these arguments")),
+        }))
+    }
+}

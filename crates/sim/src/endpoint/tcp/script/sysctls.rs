@@ -1,0 +1,49 @@
+//! Sysctls of a script: fields of the options of the same name.
+
+use dumbbell_model::TcpOptions;
+use serde_json::Value;
+
+/// Sysctls of things that a script of the model never reaches, and those whose effect is the same
+/// for any value that suites set.
+const WITHOUT_EFFECT: [&str; 11] = [
+    "tcp_fastopen",
+    "tcp_fastopen_key",
+    "tcp_fastopen_blackhole_timeout_sec",
+    "tcp_syncookies",
+    "tcp_synack_retries",
+    "tcp_tso_win_divisor",
+    "tcp_notsent_lowat",
+    "tcp_invalid_ratelimit",
+    "gro",
+    "lro",
+    "tcp_fack",
+];
+
+/// Sets a sysctl. True if it is known.
+pub(super) fn set(options: &mut TcpOptions, name: &str, value: &str) -> bool {
+    if WITHOUT_EFFECT.contains(&name) {
+        return true;
+    }
+    if name == "tso" || name == "gso" {
+        options.gso &= value != "0";
+        return true;
+    }
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(&*options) else { return false };
+    let Some(field) = fields.get_mut(name) else { return false };
+    let number = |text: &str| text.parse::<i64>().ok().map(Value::from);
+    let new = match field {
+        Value::Bool(_) => value.parse::<i64>().ok().map(|number| Value::from(number != 0)),
+        Value::Number(_) => number(value),
+        Value::Array(_) => value.split_whitespace().map(number).collect::<Option<Vec<_>>>().map(Value::from),
+        _ => None,
+    };
+    let Some(new) = new else { return false };
+    *field = new;
+    match serde_json::from_value(Value::Object(fields)) {
+        Ok(read) => {
+            *options = read;
+            true
+        }
+        Err(_) => false,
+    }
+}
