@@ -51,6 +51,10 @@ class Failed(Exception):
     """An assertion does not hold, or the code cannot be evaluated."""
 
 
+class Unknown(Failed):
+    """A value is not known: this kernel, or the simulator, does not have it."""
+
+
 class Evaluator:
     """Evaluates the code of one script, piece by piece; names keep their values.
 
@@ -106,7 +110,7 @@ class Evaluator:
                 return value
             case ast.Name(id=name):
                 if name not in self._names:
-                    raise Failed(f"{name} is not known: this kernel or state has no such value")
+                    raise Unknown(f"{name} is not known here")
                 return self._names[name]
             case ast.UnaryOp():
                 return _UNARY[type(node.op)](self._value(node.operand))

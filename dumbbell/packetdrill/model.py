@@ -38,4 +38,5 @@ class Model:
             except (OSError, UnicodeDecodeError, ValueError):
                 return None
 
-        return judged(script, json.loads(_core.play_packetdrill(plan.text(script), self._profile, read)))
+        result = _core.play_packetdrill(plan.text(script), self._profile, read)
+        return judged(script, json.loads(result), modelled=True)

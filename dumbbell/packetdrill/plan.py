@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dumbbell.packetdrill.code import Evaluator, Failed
+from dumbbell.packetdrill.code import Evaluator, Failed, Unknown
 from dumbbell.packetdrill.suite import Script
 
 
@@ -104,15 +104,19 @@ class Played:
         return max(found, key=abs) if found else None
 
 
-def judged(script: Script, result: Mapping[str, Any]) -> Played:
-    """What came of a script, of what an engine says and of the code in it."""
+def judged(script: Script, result: Mapping[str, Any], *, modelled: bool = False) -> Played:
+    """What came of a script, of what an engine says and of the code in it.
+
+    `modelled`: a value that is not known is one that the model does not have.
+    """
     failure = result["failure"]
     evaluator = Evaluator()
     for piece in result["code"]:
         try:
             evaluator.run(piece["text"], piece["values"])
         except Failed as error:
-            failure = {"line": piece["line"], "message": str(error)}
+            lacks = _NOT_MODELLED if modelled and isinstance(error, Unknown) else ""
+            failure = {"line": piece["line"], "message": f"{lacks}{error}"}
             break
     seen = tuple(Seen(*one) for one in result["seen"])
     printed = tuple(evaluator.printed)

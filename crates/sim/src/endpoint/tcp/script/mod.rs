@@ -37,6 +37,8 @@ const BEGIN: Span = Span::from_us(250);
 const MOST_EVENTS: usize = 1_000_000;
 /// An application that reads when the script says: the model's own reads are far apart.
 const READS_NOTHING: Sink = Sink { lowat_bytes: 1, rate_bps: Some(Rate::from_bps(1)) };
+/// How long a call may block.
+const PATIENCE: Span = Span::from_us(600_000_000);
 const EAGAIN: i32 = 11;
 const EINPROGRESS: i32 = 115;
 /// O_NONBLOCK.
@@ -92,8 +94,6 @@ struct Connection {
     receiver: Receiver,
     wire: Wire,
     soft: SoftRange,
-    /// Bytes that the application has read.
-    read_bytes: u64,
 }
 
 impl Connection {
@@ -114,8 +114,13 @@ struct Model<'a> {
     connection: Option<Connection>,
     accepted: u16,
     sent: VecDeque<(i64, Vec<u8>)>,
-    /// A call that blocks, and what it waits for.
-    blocked: Option<Call>,
+    blocked: Option<Blocked>,
+}
+
+/// A call that blocks, and its answer once it has one.
+struct Blocked {
+    call: Call,
+    answer: Option<(Answer, i64)>,
 }
 
 impl Model<'_> {
@@ -138,7 +143,7 @@ impl Model<'_> {
         sender.offers = SynOptions::of(&self.options);
         let mut receiver = Receiver::new(&agreed, READS_NOTHING, self.control);
         receiver.advertise(self.options.mtu_bytes);
-        Connection { sender, receiver, wire, soft: SoftRange::NOT_QUEUED, read_bytes: 0 }
+        Connection { sender, receiver, wire, soft: SoftRange::NOT_QUEUED }
     }
 
     /// Options that this end and a SYN agree on (RFC 7323, 1.3; RFC 2018, 2).
@@ -177,6 +182,38 @@ impl Model<'_> {
             self.sent.push_back((at_us, connection.wire.packet(&segment, field)));
         }
         connection.receiver.out.clear();
+        self.unblock();
+    }
+
+    /// Answers the call that blocks if what it waits for has come.
+    fn unblock(&mut self) {
+        let Some(Blocked { call, answer: None }) = &self.blocked else { return };
+        let call = call.clone();
+        let answer = match call.name.as_str() {
+            "accept" => self.accept(&call).ok().flatten(),
+            "connect" => {
+                let open = self.connection.as_ref().is_some_and(|one| one.sender.is_open());
+                open.then(|| done(0))
+            }
+            "write" | "send" => {
+                let all = self.connection.as_ref().is_some_and(|one| one.sender.wrote_all());
+                all.then(|| done(call.arguments.get(2).and_then(Value::number).unwrap_or(0)))
+            }
+            _ => {
+                let Some(connection) = &mut self.connection else { return };
+                let fin = u64::from(connection.receiver.finished);
+                let most = call.arguments.get(2).and_then(Value::number).unwrap_or(0) as u64;
+                let bytes = connection.receiver.unread_bytes().saturating_sub(fin).min(most);
+                if bytes > 0 {
+                    connection.end().receive(|receiver| receiver.read(bytes));
+                }
+                (bytes > 0 || fin > 0).then(|| done(bytes as i64))
+            }
+        };
+        if let Some(answer) = answer {
+            let at_us = self.now.as_us() as i64;
+            self.blocked = Some(Blocked { call, answer: Some((answer, at_us)) });
+        }
     }
 
     fn next_event(&self) -> Time {
@@ -290,7 +327,11 @@ impl Model<'_> {
         Ok(failed(EINPROGRESS))
     }
 
-    fn write(&mut self, call: &Call, bytes: u64) -> Result<Answer, String> {
+    /// Gives the connection bytes to write.
+    fn offer(&mut self, call: &Call, bytes: u64) -> Result<(), String> {
+        if matches!(call.arguments.get(1), Some(Value::Number(_) | Value::Word(_))) {
+            return lacks("a write from a bad address");
+        }
         let now = self.now;
         let sndbuf = self.socket(call)?.sndbuf;
         let connection = self.connected(call)?;
@@ -301,9 +342,12 @@ impl Model<'_> {
             return lacks("a write before the connection is established");
         }
         connection.end().send(now, |sender| sender.allow(now, bytes));
-        self.settle()?;
-        let connection = self.connected(call)?;
-        if connection.sender.wrote_all() {
+        self.settle()
+    }
+
+    fn write(&mut self, call: &Call, bytes: u64) -> Result<Answer, String> {
+        self.offer(call, bytes)?;
+        if self.connected(call)?.sender.wrote_all() {
             return Ok(done(bytes as i64));
         }
         lacks("a write that the send buffer does not take whole")
@@ -312,13 +356,15 @@ impl Model<'_> {
     fn read_data(&mut self, call: &Call, most: u64) -> Result<Answer, String> {
         let connection = self.connected(call)?;
         let receiver = &mut connection.receiver;
+        if !receiver.established {
+            return lacks("a read before the connection is established");
+        }
         let fin = u64::from(receiver.finished);
         let unread = receiver.unread_bytes().saturating_sub(fin);
         if unread == 0 {
             return Ok(if receiver.finished { done(0) } else { failed(EAGAIN) });
         }
         let bytes = unread.min(most);
-        connection.read_bytes += bytes;
         connection.end().receive(|receiver| receiver.read(bytes));
         self.drain();
         Ok(done(bytes as i64))
@@ -452,7 +498,7 @@ impl System for Model<'_> {
 
     fn call(&mut self, call: &Call) -> Result<Option<Answer>, String> {
         if call.returns_us.is_some() {
-            self.blocked = Some(call.clone());
+            self.block(call)?;
             return Ok(None);
         }
         match self.make(call)? {
@@ -462,10 +508,21 @@ impl System for Model<'_> {
     }
 
     fn returned(&mut self) -> Result<(Answer, i64), String> {
-        let Some(_call) = self.blocked.take() else {
-            return Err("no call blocks".to_owned());
-        };
-        lacks("calls that block")
+        let limit = self.now + PATIENCE;
+        for _ in 0..MOST_EVENTS {
+            match self.blocked.take() {
+                None => return Err("no call blocks".to_owned()),
+                Some(Blocked { answer: Some(answer), .. }) => return Ok(answer),
+                waits => self.blocked = waits,
+            }
+            let next = self.next_event();
+            if next > limit {
+                break;
+            }
+            self.now = self.now.max(next);
+            self.fire();
+        }
+        Err(format!("this call did not return within {} s", PATIENCE.as_us() / 1_000_000))
     }
 
     fn shell(&mut self, line: &str) -> Result<(), String> {
@@ -516,6 +573,23 @@ impl Model<'_> {
         }
         connection.sender.out.clear();
         self.connection = Some(connection);
+        Ok(())
+    }
+
+    /// Begins a call that blocks.
+    fn block(&mut self, call: &Call) -> Result<(), String> {
+        self.blocked = Some(Blocked { call: call.clone(), answer: None });
+        match call.name.as_str() {
+            "connect" => {
+                self.connect(call)?;
+            }
+            "accept" | "read" => {}
+            "recv" if argument(call, 3)? == 0 => {}
+            "write" => self.offer(call, argument(call, 2)? as u64)?,
+            "send" if argument(call, 3)? == 0 => self.offer(call, argument(call, 2)? as u64)?,
+            other => return lacks(format!("the call {other} that blocks")),
+        }
+        self.drain();
         Ok(())
     }
 

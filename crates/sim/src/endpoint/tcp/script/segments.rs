@@ -5,6 +5,7 @@ use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::read::{Header, Numbers};
 use dumbbell_packet::wire::{self, FlowHeaders};
 use dumbbell_packet::{Body, Packet, Segment};
+use dumbbell_packetdrill::script::TcpOption;
 use dumbbell_packetdrill::wire::Tcp;
 use std::net::IpAddr;
 
@@ -80,10 +81,25 @@ impl Wire {
         if packet.flags & 2 != 0 {
             self.headers.initial[peer] = packet.seq;
         }
-        let bytes = packet.bytes();
+        let bytes = in_order_of_linux(packet).bytes();
         let header = if packet.source.is_ipv6() { 40 } else { 20 };
         let tcp = &bytes[header..];
         let segment = self.numbers.segment(peer, &Header(tcp), tcp.len() as u32);
         (segment, packet.tos & 3)
     }
+}
+
+/// The packet with the option of Accurate ECN in the order that Linux sends, ECT(1) first (RFC 9768,
+/// 3.2.3), if it has all three counters.
+fn in_order_of_linux(packet: &Tcp) -> Tcp {
+    let mut packet = packet.clone();
+    for option in &mut packet.options {
+        if let TcpOption::Other(kind @ 172, counters) = option {
+            if let [a, b, c, d, e, f, g, h, i] = counters[..] {
+                *kind = 174;
+                *counters = vec![g, h, i, d, e, f, a, b, c];
+            }
+        }
+    }
+    packet
 }
