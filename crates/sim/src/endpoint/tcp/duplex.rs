@@ -57,6 +57,9 @@ impl End<'_> {
         if rejected {
             return;
         }
+        if self.sender.phase == Phase::Established && segment.ack > self.sender.snd_nxt {
+            return; // It acknowledges what was never sent (RFC 9293, 3.10.7.4).
+        }
         let mut admitted = false;
         self.receive(|receiver| admitted = receiver.admits(segment));
         if !admitted {

@@ -125,7 +125,7 @@ impl Reassembly {
     }
 
     /// Removes the data that continues in order from `next`. Returns the new next byte, and the
-    /// data below `next` (a duplicate), if any.
+    /// first data below `next` (a duplicate), if any.
     pub(crate) fn advance(&mut self, mut next: u64) -> (u64, Option<SackBlock>) {
         let mut duplicate = None;
         let mut taken = 0;
@@ -134,7 +134,8 @@ impl Reassembly {
                 break;
             }
             if range.start < next {
-                duplicate = Some(SackBlock { start: range.start, end: range.end.min(next) });
+                let block = SackBlock { start: range.start, end: range.end.min(next) };
+                duplicate.get_or_insert(block);
             }
             next = next.max(range.end);
             self.bytes -= range.end - range.start;

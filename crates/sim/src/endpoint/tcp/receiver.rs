@@ -401,7 +401,9 @@ impl Receiver {
         let skb = ReceivedSkb::arriving(layout, self.rcv_nxt, end - self.rcv_nxt);
         self.unread.push(self.mapped(skb, segment));
         self.rcv_nxt = end;
-        self.data_received(segment);
+        if segment.payload_bytes > 0 {
+            self.data_received(segment);
+        }
         if !self.reassembly.is_empty() {
             let (next, duplicate) = self.reassembly.advance(self.rcv_nxt);
             while let Some(buffer) = self.reassembly.take_skb(self.rcv_nxt) {

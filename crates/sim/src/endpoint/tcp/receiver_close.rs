@@ -12,6 +12,9 @@ impl Receiver {
     /// Closes this side after all data has arrived. The FIN needs no ACK of its own and ends quick
     /// ACKs: this side's FIN carries the ACK (`tcp_fin`, `inet_csk_enter_pingpong_mode`).
     pub(super) fn finish(&mut self) {
+        // `tcp_sack_reset`: no duplicate is reported with the ACK of the FIN.
+        self.dsack = None;
+        self.sack_count = 0;
         self.ack.scheduled = true;
         self.ack.interactive = true;
         if self.snd_nxt.is_some() {

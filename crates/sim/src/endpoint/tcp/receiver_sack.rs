@@ -71,7 +71,8 @@ impl Receiver {
                 Some(held) if block.start <= held.end && held.start <= block.end => {
                     SackBlock { start: held.start.min(block.start), end: held.end.max(block.end) }
                 }
-                _ => block,
+                Some(held) => held, // `tcp_dsack_extend` keeps the first.
+                None => block,
             });
         }
     }

@@ -456,7 +456,7 @@ impl System for Model<'_> {
         let _ = self.pass(Time::ZERO + Span::from_us(until_us.max(0) as u64), false);
     }
 
-    fn inject(&mut self, packet: &[u8], _mss: u16) -> Result<(), String> {
+    fn inject(&mut self, packet: &[u8], mss: u16) -> Result<(), String> {
         let Some(tcp) = Tcp::read(packet) else {
             return lacks("a packet that is no TCP");
         };
@@ -487,6 +487,7 @@ impl System for Model<'_> {
             return lacks("a packet without a connection");
         };
         let (segment, ecn_field) = connection.wire.segment(&tcp);
+        connection.receiver.reader.unit_bytes = if mss > 0 { mss.into() } else { u32::MAX };
         connection.end().on_segment(now, &segment, ecn_field);
         self.settle()
     }
@@ -537,6 +538,10 @@ impl System for Model<'_> {
                 Step::Set(name, value) => {
                     if !sysctls::set(&mut self.options, &name, &value) {
                         return lacks(format!("the sysctl {name}={value}"));
+                    }
+                    if let Some(connection) = &mut self.connection {
+                        sysctls::set_later(&mut connection.sender.options, &name, &value);
+                        sysctls::set_later(&mut connection.receiver.options, &name, &value);
                     }
                 }
                 Step::Other(words) => return lacks(format!("the command `{words}`")),

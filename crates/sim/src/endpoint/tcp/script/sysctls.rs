@@ -2,6 +2,7 @@
 
 use dumbbell_model::TcpOptions;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Sysctls of things that a script of the model never reaches, and those whose effect is the same
 /// for any value that suites set.
@@ -18,6 +19,17 @@ const WITHOUT_EFFECT: [&str; 11] = [
     "lro",
     "tcp_fack",
 ];
+
+/// What a handshake agrees on: a sysctl has no effect on it later.
+const AGREED: [&str; 6] =
+    ["tcp_timestamps", "tcp_sack", "tcp_dsack", "tcp_window_scaling", "tcp_ecn", "gso"];
+
+/// Sets a sysctl of a connection that has begun, as far as it still looks at it.
+pub(super) fn set_later(options: &mut Arc<TcpOptions>, name: &str, value: &str) {
+    if !AGREED.contains(&name) {
+        set(Arc::make_mut(options), name, value);
+    }
+}
 
 /// Sets a sysctl. True if it is known.
 pub(super) fn set(options: &mut TcpOptions, name: &str, value: &str) -> bool {
