@@ -123,6 +123,8 @@ def judged(script: Script, result: Mapping[str, Any], *, modelled: bool = False)
     if failure is None:
         return Played(script, Verdict.PASSED, seen=seen, printed=printed)
     message = str(failure["message"])
+    if modelled and str(failure.get("expected") or "").startswith("R"):
+        message = f"{_NOT_MODELLED}a RST that is sent"
     lacks = message.startswith(_NOT_MODELLED)
     return Played(
         script, Verdict.NOT_MODELLED if lacks else Verdict.FAILED, failure["line"],

@@ -40,7 +40,7 @@ fn collect(
             // The host is as new before each script, and its device has no queue of its own.
             _ if name.starts_with("sysctl_restore") => {}
             "ip" if rest.first().is_some_and(|word| word == "tcp_metrics") => {}
-            "tc" if rest.contains(&"pfifo".to_owned()) && rest.contains(&"root".to_owned()) => {}
+            "tc" if rest.ends_with(&["root".to_owned(), "pfifo".to_owned()]) => {}
             _ if name.ends_with(".sh") && depth < DEEPEST => {
                 let content = read(first).ok_or_else(|| format!("{first} cannot be read"))?;
                 collect(&content, read, depth + 1, steps)?;

@@ -202,6 +202,11 @@ pub(super) struct Feedback {
 }
 
 impl Feedback {
+    /// The peer's counters of bytes received with ECT(1), CE and ECT(0), without their initial values.
+    pub(super) fn counted_bytes(&self) -> [u32; 3] {
+        self.bytes
+    }
+
     /// State after the SYN-ACK, which acknowledged a packet.
     pub(super) fn after_syn_ack() -> Self {
         Self { packets_per_ack: 1 << EWMA_SHIFT, ..Self::default() }

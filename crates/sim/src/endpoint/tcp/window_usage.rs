@@ -89,7 +89,8 @@ impl Sender {
         {
             return;
         }
-        let rto = self.rto_jiffies();
+        // Without the back-off of zero-window probes, which `icsk_rto` does not have.
+        let rto = self.rtt.rto_jiffies(0);
         let mut idle = self.jiffies() - self.last_send;
         if idle <= rto {
             return;

@@ -35,6 +35,7 @@ pub(super) fn of(sender: &Sender, receiver: &Receiver) -> BTreeMap<String, i128>
         | bit(options.tcp_window_scaling, OPT_WSCALE)
         | bit(sender.ecn.mode != Mode::Off, OPT_ECN);
     let board = &sender.scoreboard;
+    let [e1_bytes, ce_bytes, e0_bytes] = sender.ecn.feedback.counted_bytes();
     [
         ("state", state),
         ("ca_state", ca_state),
@@ -53,6 +54,9 @@ pub(super) fn of(sender: &Sender, receiver: &Receiver) -> BTreeMap<String, i128>
         ("total_retrans", sender.counters.retransmitted.into()),
         ("delivered", sender.delivered.into()),
         ("delivered_ce", sender.ecn.delivered_ce.into()),
+        ("delivered_e1_bytes", e1_bytes.into()),
+        ("delivered_ce_bytes", ce_bytes.into()),
+        ("delivered_e0_bytes", e0_bytes.into()),
         ("rcv_mss", receiver.ack.rcv_mss.into()),
         ("bytes_received", receiver.rcv_nxt.into()),
         ("bytes_acked", (sender.snd_una + 1).into()),
