@@ -1,8 +1,8 @@
-"""Scoreboard of a suite of packetdrill's scripts: verdicts by folder and engine, and each failure's cause.
+"""Scoreboard of a suite of packetdrill's scripts: verdicts by folder and engine, causes of failures.
 
-    python scripts/packetdrill_scoreboard.py SUITE --commit NAME --engine sim:linux-7.3 --engine linux:7.3
+    python scripts/packetdrill_scoreboard.py SUITE --engine sim:linux-7.3 --engine linux:7.3
 
-Prints Markdown; `docs/packetdrill.md` has the output. The suite is the user's and not part of the project.
+Prints Markdown; `docs/packetdrill.md` has the output. The suite is the user's, not the project's.
 """
 
 from __future__ import annotations

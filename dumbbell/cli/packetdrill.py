@@ -39,7 +39,9 @@ def packetdrill(
     ] = _Version.V4,
     define: Annotated[
         list[str] | None,
-        typer.Option("--define", "-D", metavar="NAME=VALUE", help="A word that stands for another."),
+        typer.Option(
+            "--define", "-D", metavar="NAME=VALUE", help="A word that stands for another."
+        ),
     ] = None,
     tolerance: Annotated[
         int | None,
@@ -49,16 +51,14 @@ def packetdrill(
         int, typer.Option(min=1, help="A script fails, too, if one of its repeats differs.")
     ] = 1,
     workers: Workers = None,
-    times: Annotated[
-        bool, typer.Option("--times", help="Show when each packet was sent.")
-    ] = False,
+    times: Annotated[bool, typer.Option("--times", help="Show when each packet was sent.")] = False,
     tap: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the results as TAP.")
     ] = None,
     junit: Junit = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Play scripts of packetdrill on a kernel in virtual time, or on the simulator. Exit code 1 if one fails."""
+    """Play packetdrill's scripts on a kernel or on the simulator. Exit code 1 if one fails."""
     with guarded():
         import os
 

@@ -1,7 +1,7 @@
 """Python in a script, `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`, as far as scripts need it.
 
-Only what stands here is evaluated: assignments, assertions, `print`, arithmetic and comparisons. So a
-script from elsewhere can compute, and nothing else.
+Only what stands here is evaluated: assignments, assertions, `print`, arithmetic and comparisons. So
+a script from elsewhere can compute, and nothing else.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class Evaluator:
                 left, right = self._value(node.left), self._value(node.right)
                 return _bounded(_BINARY[type(node.op)], node.op, left, right)
             case ast.BoolOp():
-                values = (self._value(one) for one in node.values)
-                return all(values) if isinstance(node.op, ast.And) else any(values)
+                truths = (self._value(one) for one in node.values)
+                return all(truths) if isinstance(node.op, ast.And) else any(truths)
             case ast.Compare() if all(type(one) in _COMPARE for one in node.ops):
                 values = [self._value(one) for one in (node.left, *node.comparators)]
                 pairs = zip(node.ops, values, values[1:], strict=False)
@@ -139,7 +139,7 @@ def _bounded(operation: Callable[[Any, Any], Any], op: ast.operator, a: Any, b: 
         raise Failed(f"a shift by {b} bits")
     if isinstance(op, ast.Mult) and (isinstance(a, str | tuple) or isinstance(b, str | tuple)):
         raise Failed("a text is not multiplied here")
-    # A width in a format is a length that nobody bounds: numbers of more than three digits are none.
+    # A width in a format is a length that nobody bounds: no number of more than three digits.
     if isinstance(a, str) and any(word.isdigit() and len(word) > 3 for word in _words(a)):
         raise Failed("a format with a width above 999")
     result = operation(a, b)

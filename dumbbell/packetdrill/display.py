@@ -47,7 +47,8 @@ def summary(found: Sequence[Played], engine: str) -> str:
     failed = sum(one.failed for one in found)
     lack = len(found) - passed - failed
     rest = f", {lack} ask for what is not modelled" if lack else ""
-    return f"{'✗' if failed else '✓'} {passed} of {many(len(found), 'script')} passed on {engine}{rest}"
+    mark = "✗" if failed else "✓"
+    return f"{mark} {passed} of {many(len(found), 'script')} passed on {engine}{rest}"
 
 
 def tap(found: Sequence[Played]) -> str:
@@ -64,9 +65,7 @@ def tap(found: Sequence[Played]) -> str:
 def junit(found: Sequence[Played], engine: str) -> str:
     """Results as JUnit XML."""
     cases = [
-        Case(
-            "script", one.script.name, "\n".join(failure_lines(one)) if one.failed else None
-        )
+        Case("script", one.script.name, "\n".join(failure_lines(one)) if one.failed else None)
         for one in found
     ]
     return xml("packetdrill", cases, [("engine", engine)])

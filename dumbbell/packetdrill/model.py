@@ -14,8 +14,8 @@ from dumbbell.packetdrill.suite import MOST_BYTES, Script
 class Model:
     """Plays scripts on the simulator's TCP.
 
-    `profile`: sysctls and behaviour, `linux-6.12`; None: the default one. Raises `EngineError` if there
-    is none of this name.
+    `profile`: sysctls and behaviour, `linux-6.12`; None: the default one. Raises `EngineError` if
+    there is none of this name.
     """
 
     def __init__(self, profile: str | None) -> None:

@@ -115,8 +115,8 @@ def judged(script: Script, result: Mapping[str, Any], *, modelled: bool = False)
         try:
             evaluator.run(piece["text"], piece["values"])
         except Failed as error:
-            lacks = _NOT_MODELLED if modelled and isinstance(error, Unknown) else ""
-            failure = {"line": piece["line"], "message": f"{lacks}{error}"}
+            begin = _NOT_MODELLED if modelled and isinstance(error, Unknown) else ""
+            failure = {"line": piece["line"], "message": f"{begin}{error}"}
             break
     seen = tuple(Seen(*one) for one in result["seen"])
     printed = tuple(evaluator.printed)

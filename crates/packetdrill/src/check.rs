@@ -28,7 +28,11 @@ fn ip(expected: &Ip, sent: &Ip) -> Result<(), String> {
     };
     match expected.tos {
         Tos::Ecn(codepoint) if byte & 3 != codepoint => {
-            return Err(format!("ECN codepoint: expected {}, sent {}", ecn(codepoint), ecn(byte & 3)));
+            return Err(format!(
+                "ECN codepoint: expected {}, sent {}",
+                ecn(codepoint),
+                ecn(byte & 3)
+            ));
         }
         Tos::Ect if !matches!(byte & 3, 1 | 2) => {
             return Err(format!("ECN codepoint: expected ect0 or ect1, sent {}", ecn(byte & 3)));

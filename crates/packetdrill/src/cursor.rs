@@ -147,11 +147,10 @@ impl<'a> Cursor<'a> {
         let digits = &rest[minus..];
         let (skipped, radix) = if digits.starts_with(b"0x") { (2, 16) } else { (0, 10) };
         let digits = &digits[skipped..];
-        let length = digits
-            .iter()
-            .position(|&b| !char::from(b).is_digit(radix))
-            .unwrap_or(digits.len());
-        let value = i64::from_str_radix(std::str::from_utf8(&digits[..length]).ok()?, radix).ok()?;
+        let length =
+            digits.iter().position(|&b| !char::from(b).is_digit(radix)).unwrap_or(digits.len());
+        let value =
+            i64::from_str_radix(std::str::from_utf8(&digits[..length]).ok()?, radix).ok()?;
         self.step(minus + skipped + length);
         Some(if minus == 1 { -value } else { value })
     }

@@ -124,7 +124,8 @@ impl Flow {
         wire.flow_label = packet.ip.flow_label.unwrap_or(0);
         if let Some((source, destination)) = packet.ports {
             wire.source_port = if source == 0 { wire.source_port } else { source };
-            wire.destination_port = if destination == 0 { wire.destination_port } else { destination };
+            wire.destination_port =
+                if destination == 0 { wire.destination_port } else { destination };
         }
         let Content::Tcp(segment) = &packet.content else {
             return Ok(wire);

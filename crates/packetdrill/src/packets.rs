@@ -161,10 +161,7 @@ fn range(cursor: &mut Cursor<'_>) -> Result<(u32, u16), Wrong> {
     Ok((from, bytes))
 }
 
-fn options(
-    cursor: &mut Cursor<'_>,
-    defined: &Defined,
-) -> Result<Option<Vec<TcpOption>>, Wrong> {
+fn options(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<Option<Vec<TcpOption>>, Wrong> {
     let mut options = Vec::new();
     if !cursor.take("<") {
         return Ok(Some(options));
@@ -217,7 +214,10 @@ fn option(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<TcpOption, Wrong
         }
         Some("md5") => TcpOption::Other(MD5, blob(cursor, defined)?),
         Some("ECN") => accecn(cursor)?,
-        _ => return cursor.expected("nop, eol, mss, wscale, sackOK, sack, TS, FO, FOEXP, md5 or ECN"),
+        _ => {
+            return cursor
+                .expected("nop, eol, mss, wscale, sackOK, sack, TS, FO, FOEXP, md5 or ECN")
+        }
     })
 }
 

@@ -95,7 +95,7 @@ fn event(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<Event, Wrong> {
         Some(b'%') => {
             let code = cursor.between("%{", "}%", false)?;
             Action::Code(code.trim_matches([' ', '\t']).to_owned())
-        },
+        }
         _ => Action::Call(calls::call(cursor, defined)?),
     };
     let of_packet = matches!(action, Action::Outbound(_));

@@ -4,9 +4,9 @@ use crate::check::{self, Shown};
 use crate::flow::{Flow, State};
 use crate::script::{Action, At, Call, Content, Event, Icmp, Packet, Script, Value};
 use crate::settings::{Settings, PORT};
+use crate::symbols;
 use crate::system::{Answer, System};
 use crate::wire::{icmp_bytes, Tcp};
-use crate::symbols;
 use std::collections::BTreeMap;
 
 /// How long after its time a packet is waited for, µs.
@@ -327,7 +327,8 @@ impl<'a> Player<'a> {
         loop {
             let received = self.system.receive(until_us).map_err(|why| failed(line, why))?;
             let Some((at_us, bytes)) = received else {
-                let message = format!("no packet was sent up to {}", seconds(until_us - self.begin_us));
+                let message =
+                    format!("no packet was sent up to {}", seconds(until_us - self.begin_us));
                 let packets = Some((Shown(packet).to_string(), "nothing".to_owned()));
                 return Err(Failure { line, message, packets });
             };
@@ -423,7 +424,9 @@ impl<'a> Player<'a> {
                 let is = |flow: &&mut Flow| Some(flow.remote.1) == answer.peer_port;
                 match self.flows.iter_mut().rev().find(is) {
                     Some(flow) => flow.fd = result,
-                    None => return Err(failed(line, "a connection unknown to the script is accepted")),
+                    None => {
+                        return Err(failed(line, "a connection unknown to the script is accepted"))
+                    }
                 }
             }
             "close" if answer.result == 0 => {
@@ -457,7 +460,11 @@ fn join(before: &Packet, next: &Packet) -> Result<Packet, String> {
 
 fn check_answer(call: &Call, answer: &Answer) -> Result<(), String> {
     let Some(expected) = number(&call.result) else {
-        return if call.result == Value::Any { Ok(()) } else { Err("the result is no number".into()) };
+        return if call.result == Value::Any {
+            Ok(())
+        } else {
+            Err("the result is no number".into())
+        };
     };
     let makes_fd = ["socket", "accept", "open", "epoll_create", "epoll_create1"];
     let same = if makes_fd.contains(&call.name.as_str()) && expected >= 0 {

@@ -255,13 +255,13 @@ pub enum Value {
     /// Bytes of a string; true if `...` follows.
     Text(Vec<u8>, bool),
     /// `a | b`.
-    Or(Vec<Value>),
+    Or(Vec<Self>),
     /// `[…]`.
-    List(Vec<Value>),
+    List(Vec<Self>),
     /// `{a, b}`, also `{name=value}`.
-    Braces(Vec<Value>),
+    Braces(Vec<Self>),
     /// `name=value`, `name(length)=value`.
-    Field(String, Box<Value>),
+    Field(String, Box<Self>),
     /// `name(argument)`, as `htons(8080)`.
-    Apply(String, Box<Value>),
+    Apply(String, Box<Self>),
 }

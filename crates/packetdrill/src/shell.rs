@@ -83,9 +83,10 @@ fn offloads(words: &[String], steps: &mut Vec<Step>) {
 fn commands(text: &str) -> Result<Vec<Vec<String>>, String> {
     let mut all = vec![Vec::new()];
     let mut word: Option<String> = None;
-    let mut rest = text.trim_start().strip_prefix("#!").map_or(text, |script| {
-        script.split_once('\n').map_or("", |(_, after)| after)
-    });
+    let mut rest = text
+        .trim_start()
+        .strip_prefix("#!")
+        .map_or(text, |script| script.split_once('\n').map_or("", |(_, after)| after));
     let mut redirects = false;
     let end_word = |word: &mut Option<String>, all: &mut Vec<Vec<String>>, redirects: &mut bool| {
         if let Some(done) = word.take() {
@@ -168,8 +169,8 @@ fn expanded(text: &str) -> Result<String, String> {
 
 /// A product of numbers: `15*1024*1024`.
 fn product(text: &str) -> Result<String, String> {
-    let factors = text.split('*').map(|factor| factor.trim().parse::<u64>().ok());
-    let product = factors.fold(Some(1u64), |all, one| all?.checked_mul(one?));
+    let mut factors = text.split('*').map(|factor| factor.trim().parse::<u64>().ok());
+    let product = factors.try_fold(1u64, |all, one| all.checked_mul(one?));
     product.map(|number| number.to_string()).ok_or_else(|| format!("`{text}` is no product"))
 }
 

@@ -8,7 +8,10 @@ pub fn value(name: &str) -> Option<i64> {
 /// Name of an error.
 pub fn error(number: i32) -> Option<&'static str> {
     let is = |name: &str| name.starts_with('E') && !name.starts_with("EPOLL");
-    NAMES.iter().find(|(name, value)| is(name) && *value == i64::from(number)).map(|(name, _)| *name)
+    NAMES
+        .iter()
+        .find(|(name, value)| is(name) && *value == i64::from(number))
+        .map(|(name, _)| *name)
 }
 
 static NAMES: [(&str, i64); 327] = [

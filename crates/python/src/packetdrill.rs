@@ -18,14 +18,17 @@ fn broken() -> Wrong {
 /// Plays a script: a plan as JSON, the name of a profile, and what reads a file that the script's shell
 /// names. Returns what came of it, as JSON.
 #[pyfunction]
-pub(crate) fn play_packetdrill(plan: &str, profile: &str, read: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn play_packetdrill(
+    plan: &str,
+    profile: &str,
+    read: &Bound<'_, PyAny>,
+) -> PyResult<String> {
     let wrong = |message: String| PyValueError::new_err(message);
     let plan = Plan::read(plan).map_err(|error| wrong(error.to_string()))?;
     let options = TcpOptions::profile(profile)
         .ok_or_else(|| wrong(format!("{profile}: there is no such profile")))?;
-    let controls = |name: &str| -> Option<Algorithm> {
-        serde_json::from_value(Value::from(name)).ok()
-    };
+    let controls =
+        |name: &str| -> Option<Algorithm> { serde_json::from_value(Value::from(name)).ok() };
     let read = |path: &str| -> Option<String> {
         read.call1((path,)).ok()?.extract::<Option<String>>().ok()?
     };

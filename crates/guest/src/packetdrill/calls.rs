@@ -256,7 +256,10 @@ impl Maker<'_> {
         if let Some(flags) = field(message, "msg_flags") {
             let flags = number(flags)?;
             if flags != i64::from(got.flags) {
-                return Err(Stop::Wrong(format!("flags {flags:#x} expected, {:#x} got", got.flags)));
+                return Err(Stop::Wrong(format!(
+                    "flags {flags:#x} expected, {:#x} got",
+                    got.flags
+                )));
             }
         }
         let expected = match field(message, "msg_control") {

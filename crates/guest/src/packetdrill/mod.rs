@@ -12,9 +12,9 @@ use crate::{Failure, OUT};
 use dumbbell_packetdrill::exchange::Plan;
 use dumbbell_packetdrill::{play, Played, Wrong};
 use nix::sys::reboot::{reboot, RebootMode};
+pub(crate) use shell::ethtool;
 use std::fs;
 use std::path::{Path, PathBuf};
-pub(crate) use shell::ethtool;
 use system::Guest;
 
 /// Name of the file with the script: `script`, its `folder`, `define`, `options`, `ip_version`.

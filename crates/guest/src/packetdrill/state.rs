@@ -74,7 +74,14 @@ const FIELDS: [(&str, usize, usize); 65] = [
     ("accecn_bits", 276, 4),
 ];
 const MEMORY: [&str; 9] = [
-    "RMEM_ALLOC", "RCVBUF", "WMEM_ALLOC", "SNDBUF", "FWD_ALLOC", "WMEM_QUEUED", "OPTMEM", "BACKLOG",
+    "RMEM_ALLOC",
+    "RCVBUF",
+    "WMEM_ALLOC",
+    "SNDBUF",
+    "FWD_ALLOC",
+    "WMEM_QUEUED",
+    "OPTMEM",
+    "BACKLOG",
     "DROPS",
 ];
 /// Words of `union tcp_cc_info` (linux/inet_diag.h), of BBR and of Vegas.

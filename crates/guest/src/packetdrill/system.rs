@@ -61,7 +61,10 @@ impl Guest {
                 "link set lo up".to_owned(),
                 format!("link set tun0 up mtu {mtu}"),
                 format!("address add {local}/{prefix} dev tun0{nodad}"),
-                format!("route add {remote}/{width}{via} dev tun0{}", if via.is_empty() { "" } else { " onlink" }),
+                format!(
+                    "route add {remote}/{width}{via} dev tun0{}",
+                    if via.is_empty() { "" } else { " onlink" }
+                ),
             ],
         )?;
         Ok(Self {

@@ -25,9 +25,7 @@ pub(crate) fn tun() -> Result<OwnedFd> {
     }
     request.ifr_ifru.ifru_flags = TUN.1 as libc::c_short;
     // SAFETY: the request outlives the call.
-    checked(unsafe {
-        libc::ioctl(device.as_raw_fd(), TUNSETIFF as _, from_mut(&mut request))
-    })?;
+    checked(unsafe { libc::ioctl(device.as_raw_fd(), TUNSETIFF as _, from_mut(&mut request)) })?;
     // SAFETY: a number, no pointer.
     checked(unsafe { libc::ioctl(device.as_raw_fd(), TUNSETOFFLOAD as _, OFFLOADS) })?;
     Ok(device.into())
@@ -128,11 +126,7 @@ pub(crate) fn accept_from(fd: BorrowedFd<'_>) -> Result<(OwnedFd, u16)> {
     peer.length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
     // SAFETY: the storage has the length that is told.
     let found = owned(unsafe {
-        libc::accept(
-            fd.as_raw_fd(),
-            from_mut(&mut peer.storage).cast(),
-            from_mut(&mut peer.length),
-        )
+        libc::accept(fd.as_raw_fd(), from_mut(&mut peer.storage).cast(), from_mut(&mut peer.length))
     })?;
     Ok((found, peer.port()))
 }
@@ -326,9 +320,8 @@ pub(crate) fn epoll_change(
 pub(crate) fn epoll_next(epoll: BorrowedFd<'_>, timeout_ms: i32) -> Result<Option<(u32, u64)>> {
     let mut event = libc::epoll_event { events: 0, u64: 0 };
     // SAFETY: one event has space.
-    let found = raw(unsafe {
-        libc::epoll_wait(epoll.as_raw_fd(), from_mut(&mut event), 1, timeout_ms)
-    })?;
+    let found =
+        raw(unsafe { libc::epoll_wait(epoll.as_raw_fd(), from_mut(&mut event), 1, timeout_ms) })?;
     Ok((found > 0).then_some((event.events, event.u64)))
 }
 

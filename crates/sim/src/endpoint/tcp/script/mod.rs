@@ -295,10 +295,8 @@ impl Model<'_> {
         if !self.socket(call)?.listens {
             return lacks("accept on a socket that does not listen");
         }
-        let open = self
-            .connection
-            .as_ref()
-            .is_some_and(|connection| connection.receiver.established);
+        let open =
+            self.connection.as_ref().is_some_and(|connection| connection.receiver.established);
         let taken = self.sockets.values().any(|socket| socket.connected);
         if !open || taken {
             return Ok(None);
@@ -633,7 +631,9 @@ impl Model<'_> {
                 self.drain();
                 done(0)
             }
-            "getsockopt" if call.arguments.get(2) == Some(&Value::Word("SO_ERROR".into())) => done(0),
+            "getsockopt" if call.arguments.get(2) == Some(&Value::Word("SO_ERROR".into())) => {
+                done(0)
+            }
             other => return lacks(format!("the call {other} with these arguments")),
         }))
     }

@@ -46,7 +46,9 @@ pub(super) fn set(options: &mut TcpOptions, name: &str, value: &str) -> bool {
     let new = match field {
         Value::Bool(_) => value.parse::<i64>().ok().map(|number| Value::from(number != 0)),
         Value::Number(_) => number(value),
-        Value::Array(_) => value.split_whitespace().map(number).collect::<Option<Vec<_>>>().map(Value::from),
+        Value::Array(_) => {
+            value.split_whitespace().map(number).collect::<Option<Vec<_>>>().map(Value::from)
+        }
         _ => None,
     };
     let Some(new) = new else { return false };
