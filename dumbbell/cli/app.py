@@ -40,6 +40,7 @@ from dumbbell.cli.show import show
 from dumbbell.cli.store import store_app
 from dumbbell.cli.study import study_app
 from dumbbell.cli.trace import TraceCommand, animate, trace
+from dumbbell.cli.translate import translate
 from dumbbell.cli.workload import workload_app
 from dumbbell.codes import Code
 from dumbbell.console import print_text, say, use_terminal
@@ -48,6 +49,7 @@ _NAME = "dumbbell"
 #: Verb → words behind it, for the message that one of them is missing.
 EXAMPLES = {
     "run": "two-flows.yaml",
+    "translate": "netem.sh",
     "validate": "two-flows.yaml",
     "compare": "two-flows.yaml",
     "check": "two-flows.yaml",
@@ -109,6 +111,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command(cls=InitCommand)(init)
+app.command()(translate)
 app.command()(run)
 app.command()(search)
 app.command()(show)
