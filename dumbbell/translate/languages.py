@@ -94,7 +94,7 @@ _SIGNS = (
             r"^\s*config\s+queue\b|\bsqm\.[\w@\[\]-]+\.(?:download|upload|enabled)\b", re.MULTILINE
         ),
     ),
-    ("kubernetes", re.compile(r"kubernetes\.io/(?:in|e)gress-bandwidth")),
+    ("kubernetes", re.compile(r"kubernetes\.io/\w{0,20}-bandwidth")),
     (
         "mininet",
         re.compile(
@@ -126,8 +126,7 @@ def recognised(text: str, file: str) -> str:
         return "mininet"
     if re.search(r"(?:^|[\s;&|(/\"'`])tc\s|\bip\s+link\b", text) is not None:
         return "tc"
-    allowed = [one for examples in EXAMPLES.values() for one in examples[:1]]
-    raise TranslateError("no words that can be translated", file=file, allowed=allowed)
+    raise TranslateError("no words that can be translated", file=file, allowed=TITLES.values())
 
 
 def _json_kind(text: str) -> str | None:

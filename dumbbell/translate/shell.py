@@ -16,7 +16,8 @@ _WORD = re.compile(
 )
 _ASSIGNED = re.compile(r"(?:export\s+|local\s+)?([A-Za-z_][A-Za-z0-9_]{0,40})=(\S*)\Z")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,40})\}|([A-Za-z_][A-Za-z0-9_]{0,40}))")
-_PROMPT = re.compile(r"\s*[$#>]\s+(?=(?:sudo\s+)?(?:tc|ip)\s)")
+_PROMPT = re.compile(r"\s*[$>]\s+(?=(?:sudo\s+)?(?:tc|ip)\s)")
+_ROOT_PROMPT = re.compile(r"\s*[$#>]+\s*(?=(?:sudo\s+)?(?:tc|ip)\s)")
 #: Most words of a command.
 _MOST_WORDS = 2000
 
@@ -34,19 +35,22 @@ class Command:
     words: tuple[str, ...]
 
 
-def commands(text: str) -> Iterator[Command]:
-    """Simple commands of a script, quoted scripts (`sh -c "tc …"`) included."""
+def commands(text: str, *, root: bool = False) -> Iterator[Command]:
+    """Simple commands of a script, quoted scripts (`sh -c "tc …"`) included.
+
+    `root`: a line `# tc …` is a command behind a prompt, not a comment.
+    """
     values: dict[str, str] = {}
-    for line, logical in _logical_lines(text):
+    for line, logical in _logical_lines(text, _ROOT_PROMPT if root else _PROMPT):
         yield from _of_line(logical, line, values, 0)
 
 
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+def _logical_lines(text: str, prompt: re.Pattern[str]) -> Iterator[tuple[int, str]]:
     """Lines with their number, joined where one ends with a backslash."""
     first, held = 0, ""
     for number, part in enumerate(text.splitlines(), 1):
         first = first or number
-        part = _PROMPT.sub("", part) if not held else part
+        part = prompt.sub("", part) if not held else part
         ends = part.rstrip()
         if ends.endswith("\\") and not ends.lstrip().startswith("#"):
             held += ends[:-1] + " "

@@ -64,6 +64,8 @@ def read_script(text: str, file: str) -> Script:
     """Reads all commands of a script. Raises `TranslateError`."""
     made = Script(file)
     read_commands(made, commands(text))
+    if not made.interfaces:
+        read_commands(made, commands(text, root=True))
     return made
 
 

@@ -90,8 +90,8 @@ def number(text: str) -> Fraction | None:
 
 def decimal(value: Fraction, places: int = 9) -> str:
     """Plain decimal number, without trailing zeros."""
-    shown = f"{float(round(value, places)):.{places}f}".rstrip("0").rstrip(".")
-    return shown or "0"
+    whole, part = divmod(round(value * 10**places), 10**places)
+    return f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
 
 
 def rate_text(bps: int) -> str:
