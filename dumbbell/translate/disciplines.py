@@ -265,7 +265,9 @@ def read(name: str, reading: Reading) -> Discipline:
             continue
         value = entry.value if entry.read is None else entry.read(words, word)
         if not entry.name:
-            reading.lost(word if entry.read is None else f"{word} {value}", entry.why)
+            silent = entry.why.startswith(("without effect", "as in"))
+            remark = reading.became if silent else reading.lost
+            remark(word if entry.read is None else f"{word} {value}", entry.why)
         elif entry.name == "ce_threshold_ect1":
             made.parameters[entry.name] = str(value).lower().replace("0x0", "0x") in (
                 "0x1/0x3",

@@ -91,7 +91,8 @@ _SIGNS = (
     (
         "sqm",
         re.compile(
-            r"^\s*config\s+queue\b|\bsqm\.[\w@\[\]-]+\.(?:download|upload|enabled)\b", re.MULTILINE
+            r"^\s*config\s+queue\b|^\s*option\s+(?:download|upload|script)\b|\bsqm\.[\w@\[\]-]+\.(?:download|upload|enabled)\b",
+            re.MULTILINE,
         ),
     ),
     ("kubernetes", re.compile(r"kubernetes\.io/\w{0,20}-bandwidth")),
@@ -105,7 +106,7 @@ _SIGNS = (
     (
         "compose",
         re.compile(
-            r"^services\s*:|\bpumba\b.*\bnetem\b|^version\s*:.*\n(?:.*\n){0,40}services\s*:",
+            r"^services\s*:|^version\s*:.*\n(?:.*\n){0,40}services\s*:",
             re.MULTILINE,
         ),
     ),
@@ -124,7 +125,7 @@ def recognised(text: str, file: str) -> str:
             return name
     if PurePath(file).suffix == ".py":
         return "mininet"
-    if re.search(r"(?:^|[\s;&|(/\"'`])tc\s|\bip\s+link\b", text) is not None:
+    if re.search(r"(?:^|[\s;&|(/\"'`])tc\s|\$\{?TC|\bip\s+link\b|\bpumba\b", text) is not None:
         return "tc"
     raise TranslateError("no words that can be translated", file=file, allowed=TITLES.values())
 

@@ -50,11 +50,15 @@ def _nodes(
     made: Network, hosts: list[str], switches: list[str], links: list[Added], names: dict[str, str]
 ) -> None:
     ends = [end for one in links for end in one.ends]
+    guessed = [end for end in ends if end[:1] not in ("s", "r", "c")]
+    lone = len({*hosts, *guessed}) < 2
     for node in [*hosts, *switches, *ends]:
         if node in names:
             continue
         names[node] = safe(node, [*names.values()])
         is_switch = node in switches or (node not in hosts and node[:1] in ("s", "r", "c"))
+        if ends.count(node) == 1 and lone:
+            is_switch = False
         if is_switch:
             made.switches.append(names[node])
         else:

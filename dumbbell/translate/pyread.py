@@ -311,7 +311,7 @@ class _Reader:
 
     def _add_link(self, node: ast.Call) -> None:
         given = self.keywords(node)
-        ends = [self.value(one) for one in node.args[:2]]
+        ends = [_named(self.value(one), one) for one in node.args[:2]]
         ends += [given.pop(name, UNKNOWN) for name in ("node1", "node2")[len(ends) :]]
         if all(isinstance(one, str) and one for one in ends) and ends[0] != ends[1]:
             self.found.links.append(Added(node.lineno, (str(ends[0]), str(ends[1])), given))
@@ -319,6 +319,11 @@ class _Reader:
             self.found.unread.append(
                 (node.lineno, shortened(f"addLink({ast.unparse(node)[:200]})"))
             )
+
+
+def _named(value: object, node: ast.expr) -> object:
+    """The value; for a name that the text never sets, the name itself."""
+    return node.id if value is UNKNOWN and isinstance(node, ast.Name) else value
 
 
 def _digits(text: str) -> list[str]:

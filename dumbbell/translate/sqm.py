@@ -37,7 +37,7 @@ def read(text: str, file: str) -> Network:
 
 def _sections(text: str, file: str) -> list[dict[str, tuple[str, int]]]:
     found: dict[str, dict[str, tuple[str, int]]] = {}
-    current = ""
+    current = "#0"
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("#"):
             continue
@@ -47,13 +47,16 @@ def _sections(text: str, file: str) -> list[dict[str, tuple[str, int]]]:
             found[current] = {}
         elif shown is not None:
             found.setdefault(shown[1], {})[shown[2]] = (shown[3], number)
-        elif option is not None and current:
+        elif option is not None:
             if option[1] not in OPTIONS:
                 message = "SQM has no such option"
                 raise TranslateError(
                     message, file=file, line=number, found=option[1], allowed=OPTIONS
                 )
-            found[current][option[1]] = (option[2].split("' ")[0].split('" ')[0], number)
+            found.setdefault(current, {})[option[1]] = (
+                option[2].split("' ")[0].split('" ')[0],
+                number,
+            )
     return list(found.values())[:50]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -35,6 +36,8 @@ _ACTIONS = (*_SETTING, "link", "del", "delete", "show", "list", "ls", "get")
 #: Options of tc with a value, and without.
 _VALUED = ("-n", "-netns", "-b", "-batch", "-cf", "-conf")
 _MOST_COMMANDS = 2000
+#: Variable of a script that has the path of tc.
+_VARIABLE_TC = re.compile(r"\$\{?TC(?:_\w{1,20})?\}?\Z")
 
 
 @dataclass
@@ -81,7 +84,8 @@ def read_commands(made: Script, found: Iterable[Command]) -> None:
 def read_one(made: Script, words: Sequence[str], line: int) -> None:
     """Reads a command if it is one of tc or ip."""
     for place, word in enumerate(words[:40]):
-        name = word.rpartition("/")[2]
+        name = word.rpartition("/")[2].partition(":")[0]
+        name = "tc" if _VARIABLE_TC.match(name) else name
         if name == "tc" and any(
             one in _OBJECTS or one[:1] == "-" for one in words[place + 1 : place + 2]
         ):
