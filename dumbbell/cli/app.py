@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from dumbbell.cli.advise import advise
 from dumbbell.cli.capture import capture
 from dumbbell.cli.capture_words import CaptureCommand
 from dumbbell.cli.check import check, schema, validate
@@ -50,6 +51,7 @@ _NAME = "dumbbell"
 EXAMPLES = {
     "run": "two-flows.yaml",
     "translate": "netem.sh",
+    "advise": "netem.sh",
     "validate": "two-flows.yaml",
     "compare": "two-flows.yaml",
     "check": "two-flows.yaml",
@@ -112,6 +114,7 @@ app = typer.Typer(
 )
 app.command(cls=InitCommand)(init)
 app.command()(translate)
+app.command()(advise)
 app.command()(run)
 app.command()(search)
 app.command()(show)

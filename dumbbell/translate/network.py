@@ -130,10 +130,11 @@ def _revive(script: Script) -> None:
 
 
 def _other_end(script: Script, name: str) -> str | None:
-    """Other end of a veth pair, if it shapes too."""
+    """Other end of a veth pair, if it shapes or has an MTU too."""
     for one, other in script.pairs.items():
         mate = {one: other, other: one}.get(name)
-        if mate is not None and mate in script.interfaces and script.interfaces[mate].shapes:
+        known = script.interfaces.get(mate or "")
+        if known is not None and (known.shapes or known.mtu is not None):
             return mate
     return None
 
@@ -161,10 +162,11 @@ def _island(made: Network, script: Script, interface: Interface, mate: Interface
     taken = [link.name for link in made.links]
     backward = arriving(script, interface) if mate is None else egress(mate)
     link = Link(safe(interface.name, [*taken, "wire"]), (node, there), egress(interface), backward)
-    mtu = interface.mtu or (mate.mtu if mate is not None else None)
-    made.hosts |= {here: mtu, there: mtu}
-    if mtu is not None:
-        link.notes.became(1, f"mtu {mtu}", f"mtu {mtu} bytes of both hosts")
+    other = interface.mtu if mate is None else mate.mtu
+    made.hosts |= {here: interface.mtu, there: other}
+    for host, mtu in ((here, interface.mtu), (there, other)):
+        if mtu is not None:
+            link.notes.became(1, f"mtu {mtu}", f"mtu {mtu} bytes of {host}")
     made.switches.append(node)
     made.links += [Link(f"wire{number}", (here, node)), link]
     ways = (bool(link.forward.pipes) or not backward.pipes, bool(backward.pipes))

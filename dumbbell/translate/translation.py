@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from dumbbell.errors import ExperimentError
 from dumbbell.translate import languages
 from dumbbell.translate.mistakes import Note, TranslateError
 from dumbbell.translate.network import Network
-from dumbbell.translate.write import text_of
+from dumbbell.translate.write import lines_of, text_of
 
 #: Largest text, in bytes.
 MOST_BYTES = 1 << 20
@@ -24,11 +24,13 @@ class Translation:
         language: Name of the source's language.
         text: Experiment file.
         lost: Words without a counterpart.
+        lines: Link → line of its words; links without words are left out.
     """
 
     language: str
     text: str
     lost: tuple[Note, ...]
+    lines: Mapping[str, int]
 
 
 def translate(text: str, file: str, language: str | None = None) -> Translation:
@@ -52,7 +54,7 @@ def translate(text: str, file: str, language: str | None = None) -> Translation:
         raise TranslateError(f"nothing that shapes packets ({name})", file=file, allowed=allowed)
     made = text_of(network, name=_title(file), origin=languages.TITLES[name])
     _check(made, file, network)
-    return Translation(name, made, tuple(network.lost))
+    return Translation(name, made, tuple(network.lost), lines_of(network))
 
 
 def _title(file: str) -> str:

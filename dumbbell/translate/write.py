@@ -65,6 +65,23 @@ def _seconds(network: Network) -> int:
     return int(min(max(_LEAST_S, _RTTS * delay, frames), _MOST_S))
 
 
+def lines_of(network: Network) -> dict[str, int]:
+    """Link of the experiment → line of its words."""
+    made: dict[str, int] = {}
+    for link in network.links:
+        sources = [*link.forward.sources, *link.backward.sources]
+        for part, name in enumerate(_parts(link)):
+            if link.pipes and sources:
+                made[name] = sources[min(part, len(sources) - 1)][0]
+    return made
+
+
+def _parts(link: Link) -> list[str]:
+    """Names of the links that stand for one with several pipes in a row."""
+    count = max(len(link.forward.pipes), len(link.backward.pipes), 1)
+    return [link.name, *(f"{link.name}-{part}" for part in range(1, count))]
+
+
 def _links(network: Network) -> tuple[list[str], list[str]]:
     """Lines of all links; routers between the parts of those with several pipes in a row."""
     lines: list[str] = []
@@ -76,8 +93,8 @@ def _links(network: Network) -> tuple[list[str], list[str]]:
             lines.append(_link(link.name, link.between, wire))
             continue
         forward, backward = link.forward.pipes, link.backward.pipes[::-1]
-        parts = max(len(forward), len(backward))
-        middle = [f"{link.name}-{part}" for part in range(1, parts)]
+        _, *middle = _parts(link)
+        parts = len(middle) + 1
         between += [f"{node}-node" for node in middle]
         nodes = [link.between[0], *(f"{node}-node" for node in middle), link.between[1]]
         for part in range(parts):

@@ -1,0 +1,179 @@
+"""A set-up that was run, and changed copies of it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import dumbbell
+from dumbbell.experiment import load
+from dumbbell.limits.buckets import last_start_s
+from dumbbell.limits.flows import FlowLimits, flow_limits, paths_between
+from dumbbell.limits.pipes import pipes_of, rate_of
+from dumbbell.metrics import METRICS
+from dumbbell.scenario import Pipe, Scenario, read_scenario
+
+#: Fields of a link that are none of its pipes.
+_OF_LINKS = ("name", "between", "access", "forward", "backward")
+#: A run has at most this many bits and seconds, so that advice takes few seconds.
+_MOST_BITS, _MOST_S, _LEAST_S = 8e9, 20.0, 2.0
+
+
+@dataclass
+class Case:
+    """A set-up and its run.
+
+    Attributes:
+        contents: The experiment as a mapping, with the levels of its first cell.
+        levels: Factor → level.
+        scenario: Scenario of the first cell.
+        results: Results of one run.
+    """
+
+    contents: dict[str, Any]
+    levels: dict[str, str]
+    scenario: Scenario
+    results: dumbbell.Results
+    _values: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, contents: Mapping[str, Any]) -> Case:
+        """Runs the first cell of an experiment. Raises `ExperimentError`."""
+        made = dict(contents)
+        made.pop("expect", None)
+        first = load(made).cells[0]
+        levels = {name: [level] for name, level in first.levels.items()}
+        scenario = read_scenario(first.scenario)
+        made["duration"] = _short(scenario, first.duration_ns / 1e9)
+        results = dumbbell.run(made, set=levels, repeats=1, workers=1)
+        return cls(made, dict(first.levels), scenario, results)
+
+    @property
+    def pipes(self) -> dict[str, Pipe]:
+        """Directions of links by name."""
+        return pipes_of(self.scenario)
+
+    def flow_of(self, pipe: str) -> str | None:
+        """First bulk TCP flow whose data passes a pipe."""
+        wanted = self.pipes[pipe]
+        for flow in self.scenario["flows"]:
+            if "tcp" not in flow["traffic"]:
+                continue
+            paths = paths_between(self.scenario, flow["from"], flow["to"])
+            if any(one is wanted for path in paths for one in path):
+                return str(flow["name"])
+        return None
+
+    def limits_of(self, flow: str) -> FlowLimits:
+        """Capacity and base RTT of a flow."""
+        return flow_limits(self.scenario, flow)
+
+    def rate_bps(self, pipe: str, flow: str) -> float | None:
+        """Rate of a pipe, else that of the narrowest pipe of the flow; None: nothing limits."""
+        own = rate_of(self.pipes[pipe])
+        rate = self.limits_of(flow).rate_bps if own is None else own
+        return None if math.isinf(rate) else rate
+
+    def value(self, metric: str, of: str) -> float:
+        """Value of a metric for a pipe or a flow; NaN: unknown."""
+        if metric not in self._values:
+            frame = METRICS[metric].measure(self.results)
+            key = "flow" if "flow" in METRICS[metric].of else "pipe"
+            rows = frame.select(key, "value").iter_rows()
+            self._values[metric] = {str(name): float(value) for name, value in rows}
+        return self._values[metric].get(of, math.nan)
+
+    def again(
+        self,
+        pipe: str | None = None,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        flow: Mapping[str, Any] | None = None,
+        hosts: Mapping[str, Any] | None = None,
+        duration_s: float | None = None,
+    ) -> Case | None:
+        """Runs a changed copy; None: the file says the part in a way that is not changed here.
+
+        Args:
+            pipe: Pipe that gets `fields`; None as a value removes a field.
+            fields: Its new fields.
+            flow: Fields of all TCP flows.
+            hosts: Options of all hosts.
+            duration_s: Duration.
+        """
+        contents = copy.deepcopy(self.contents)
+        if pipe is not None and not _change_pipe(contents, pipe, fields or {}):
+            return None
+        if flow is not None and not _change_flows(contents, flow):
+            return None
+        if hosts is not None:
+            _change_hosts(contents, hosts)
+        if duration_s is not None:
+            contents["duration"] = f"{math.ceil(duration_s * 1000)} ms"
+        try:
+            return Case.of(contents)
+        except dumbbell.ExperimentError:
+            return None
+
+    def alone(self, flow: str) -> Case | None:
+        """Runs a copy with one flow, from the start."""
+        contents = copy.deepcopy(self.contents)
+        flows = contents.get("flows")
+        if not isinstance(flows, list):
+            return None
+        for number, one in enumerate(flows, 1):
+            if isinstance(one, dict) and one.get("name", f"flow{number}") == flow:
+                kept = {key: value for key, value in one.items() if key not in ("start", "stop")}
+                contents["flows"] = [{**kept, "name": flow}]
+                return Case.of(contents)
+        return None
+
+
+def _short(scenario: Scenario, seconds: float) -> str:
+    """Duration of a run that takes little time."""
+    rates = [rate for pipe in pipes_of(scenario).values() if (rate := rate_of(pipe)) is not None]
+    most = max(_MOST_BITS / min(rates), _LEAST_S) if rates else _LEAST_S
+    most = max(most, 2 * last_start_s(scenario))
+    return f"{math.ceil(min(seconds, most, 4 * _MOST_S) * 1000)} ms"
+
+
+def _change_pipe(contents: dict[str, Any], pipe: str, fields: Mapping[str, Any]) -> bool:
+    name, _, way = pipe.rpartition("/")
+    links = contents.setdefault("links", [])
+    for link in links if isinstance(links, list) else ():
+        between = link.get("between") or ["", ""]
+        if link.get("name", "-".join(map(str, between))) != name:
+            continue
+        shared = {key: link.pop(key) for key in list(link) if key not in _OF_LINKS}
+        for one in ("forward", "backward"):
+            own = link.get(one) or {}
+            if not isinstance(own, dict):
+                return False
+            link[one] = {**shared, **own}
+        changed = {**link[way], **fields}
+        link[way] = {key: value for key, value in changed.items() if value is not None}
+        return True
+    if None in fields.values() or not isinstance(links, list):
+        return False
+    links.append({"name": name, way: dict(fields)})
+    return True
+
+
+def _change_flows(contents: dict[str, Any], fields: Mapping[str, Any]) -> bool:
+    flows = contents.get("flows")
+    if not isinstance(flows, list) or not all(isinstance(one, dict) for one in flows):
+        return False
+    for one in flows:
+        if "tcp" in one:
+            one.update(fields)
+    return True
+
+
+def _change_hosts(contents: dict[str, Any], options: Mapping[str, Any]) -> None:
+    hosts = contents.setdefault("hosts", {}) or {}
+    contents["hosts"] = hosts
+    for name in (*hosts, "defaults"):
+        hosts[name] = {**(hosts.get(name) or {}), **options}
