@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import dumbbell
+from dumbbell.advise import cell
 from dumbbell.experiment import load
 from dumbbell.limits.buckets import last_start_s
 from dumbbell.limits.flows import FlowLimits, flow_limits, paths_between
@@ -20,6 +21,8 @@ from dumbbell.scenario import Pipe, Scenario, read_scenario
 _OF_LINKS = ("name", "between", "access", "forward", "backward")
 #: A run has at most this many bits and seconds, so that advice takes few seconds.
 _MOST_BITS, _MOST_S, _LEAST_S = 8e9, 20.0, 2.0
+#: Round trips of a run without any rate.
+_MOST_RTTS = 200
 
 
 @dataclass
@@ -27,29 +30,31 @@ class Case:
     """A set-up and its run.
 
     Attributes:
-        contents: The experiment as a mapping, with the levels of its first cell.
-        levels: Factor → level.
+        contents: The experiment as a mapping.
         scenario: Scenario of the first cell.
         results: Results of one run.
     """
 
     contents: dict[str, Any]
-    levels: dict[str, str]
     scenario: Scenario
     results: dumbbell.Results
     _values: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, contents: Mapping[str, Any]) -> Case:
-        """Runs the first cell of an experiment. Raises `ExperimentError`."""
-        made = dict(contents)
-        made.pop("expect", None)
-        first = load(made).cells[0]
-        levels = {name: [level] for name, level in first.levels.items()}
+    def of(
+        cls, contents: Mapping[str, Any], levels: Mapping[str, Sequence[str]] | None = None
+    ) -> Case:
+        """Runs the first cell of an experiment, with these levels. Raises `ExperimentError`."""
+        made = {key: one for key, one in contents.items() if key != "expect"}
+        first = load(made, set=levels).cells[0]
+        own = {name: [level] for name, level in first.levels.items()}
+        concrete = cell.alone(made, first.levels)
+        if concrete is not None:
+            made, own = concrete, {}
         scenario = read_scenario(first.scenario)
-        made["duration"] = _short(scenario, first.duration_ns / 1e9)
-        results = dumbbell.run(made, set=levels, repeats=1, workers=1)
-        return cls(made, dict(first.levels), scenario, results)
+        made["duration"] = _short(scenario, first.duration_ns / 1e9, first.rtt_ns.values())
+        results = dumbbell.run(made, set=own, repeats=1, workers=1)
+        return cls(made, scenario, results)
 
     @property
     def pipes(self) -> dict[str, Pipe]:
@@ -132,10 +137,13 @@ class Case:
         return None
 
 
-def _short(scenario: Scenario, seconds: float) -> str:
+def _short(scenario: Scenario, seconds: float, rtts_ns: Iterable[int]) -> str:
     """Duration of a run that takes little time."""
     rates = [rate for pipe in pipes_of(scenario).values() if (rate := rate_of(pipe)) is not None]
-    most = max(_MOST_BITS / min(rates), _LEAST_S) if rates else _LEAST_S
+    if rates:
+        most = max(_MOST_BITS / min(rates), _LEAST_S)
+    else:  # windows alone limit the flows
+        most = max(_MOST_RTTS * min(rtts_ns, default=0) / 1e9, _LEAST_S / 20)
     most = max(most, 2 * last_start_s(scenario))
     return f"{math.ceil(min(seconds, most, 4 * _MOST_S) * 1000)} ms"
 
@@ -156,9 +164,10 @@ def _change_pipe(contents: dict[str, Any], pipe: str, fields: Mapping[str, Any])
         changed = {**link[way], **fields}
         link[way] = {key: value for key, value in changed.items() if value is not None}
         return True
-    if None in fields.values() or not isinstance(links, list):
+    if not isinstance(links, list):
         return False
-    links.append({"name": name, way: dict(fields)})
+    kept = {key: value for key, value in fields.items() if value is not None}
+    links.append({"name": name, way: kept})  # of a template: its other queues give way
     return True
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dumbbell.advise.advice import Advice
@@ -35,8 +35,13 @@ class Judgement:
     pipes: tuple[str, ...]
 
 
-def judge(text: str, file: str, language: str | None = None) -> Judgement:
-    """Judges a text. Raises `ExperimentError`."""
+def judge(
+    text: str,
+    file: str,
+    language: str | None = None,
+    levels: Mapping[str, Sequence[str]] | None = None,
+) -> Judgement:
+    """Judges a text. `levels`: factor → level of an experiment. Raises `ExperimentError`."""
     lost: tuple[Note, ...] = ()
     lines: Mapping[str, int] = {}
     if language is None and _EXPERIMENT.search(text):
@@ -45,7 +50,7 @@ def judge(text: str, file: str, language: str | None = None) -> Judgement:
         made = translate(text, file, language)
         lost, lines = made.lost, made.lines
         contents = parse(made.text, file).plain()
-    case = Case.of(contents)
+    case = Case.of(contents, levels)
     judged = [name for name in case.pipes if not lines or name.rpartition("/")[0] in lines]
     found = [
         advice

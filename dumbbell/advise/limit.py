@@ -18,12 +18,12 @@ def look(case: Case, pipe: str) -> Advice | None:
         return None
     rate = case.rate_bps(pipe, flow)
     lost = case.value("loss_ratio_overflow", pipe)
-    if rate is None or not lost > 0:
+    if not lost > 0:
         return None
     netem, delay_s = queue["netem"], mean_delay_s(case.pipes[pipe])
-    need = math.ceil(rate * delay_s / 8 / FRAME_BYTES)
     limit = netem["limit_packets"]
-    if limit is None or limit >= need:
+    need = 10 * limit if rate is None else math.ceil(rate * delay_s / 8 / FRAME_BYTES)
+    if limit >= need:
         return None
     enough = _rounded(1.25 * need + 100)
     mended = case.again(pipe, {"netem": netem_fields(netem, limit=enough)})
@@ -32,12 +32,16 @@ def look(case: Case, pipe: str) -> Advice | None:
     return Advice(
         "limit",
         pipe,
-        f"netem's limit of {limit} packets holds the delayed packets too: {bits(rate)} × "
-        f"{span(1e9 * delay_s)} are {need} packets",
+        f"netem's limit of {limit} packets holds the delayed packets too: {_full(rate, need)} "
+        f"arrive in {span(1e9 * delay_s)}",
         f"{mbps(case, flow)} and {percent(lost)} lost; with limit {enough}: "
         f"{mbps(mended, flow)} and {percent(mended.value('loss_ratio_overflow', pipe))}",
         f"limit {enough}",
     )
+
+
+def _full(rate: float | None, need: int) -> str:
+    return "more" if rate is None else f"at {bits(rate)} {need} packets"
 
 
 def _rounded(packets: float) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from dumbbell.cli.guard import guarded
+from dumbbell.cli.guard import guarded, levels
+from dumbbell.cli.options import Set
 from dumbbell.cli.translate import Language, Words
 
 
-def advise(file: Words, language: Language = None) -> None:
+def advise(file: Words, language: Language = None, set_: Set = None) -> None:
     """Run a set-up briefly and say what is wrong with it. Exit code 1 if anything is."""
     with guarded():
         from dumbbell import console
@@ -17,7 +18,7 @@ def advise(file: Words, language: Language = None) -> None:
         from dumbbell.translate.source import read_words, shown_name
 
         name = shown_name(file)
-        found = judge(read_words(file), name, language)
+        found = judge(read_words(file), name, language, levels(set_))
         for note in found.lost:
             say(f"{name}:{note.line}: {note}")
         for one in found.advice:

@@ -101,6 +101,35 @@ def test_an_experiment_is_judged() -> None:
 
 
 BUCKET = ROOT + "tbf rate 10mbit latency 50ms burst "
+FACTORS = """\
+dumbbell: 1
+name: levels
+hosts: {a: , b: }
+links: [{name: wan, between: [a, b], delay: 1 ms, forward: $wan}]
+flows: [{from: a, to: b, tcp: $cc}]
+duration: 10 s
+factors:
+  wan:
+    - {label: short, value: {rate: 10 Mbit/s, buffer: 50 packets}}
+    - {label: long, value: {rate: 10 Mbit/s, buffer: 2 s}}
+  cc: [cubic, reno]
+"""
+
+
+def test_a_cell_of_an_experiment_is_judged() -> None:
+    assert judge(FACTORS, "x.yaml").advice == ()
+    (advice,) = judge(FACTORS, "x.yaml", levels={"wan": ["long"], "cc": ["reno"]}).advice
+    assert (advice.rule, advice.pipe) == ("buffer", "wan/forward")
+
+
+def test_without_any_rate_the_limit_is_still_judged() -> None:
+    text = "dumbbell: 1\nname: x\nhosts: {a: , b: }\nflows: [{from: a, to: b, tcp: cubic}]\n"
+    link = "links: [{between: [a, b], forward: {netem: {delay: 200 ms, limit: LIMIT packets}}}]\n"
+    text += link + "duration: 30 s\n"
+    assert found(text.replace("LIMIT", "1000")) == ["limit"]
+    assert found(text.replace("LIMIT", "20000")) == []
+
+
 #: Goodputs in a text.
 _MBPS = re.compile(r"([0-9.]+) Mbit/s")
 
