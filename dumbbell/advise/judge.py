@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dumbbell.advise.advice import Advice
 from dumbbell.advise.case import Case
@@ -14,8 +15,8 @@ from dumbbell.translate.mistakes import Note
 from dumbbell.translate.translation import translate
 
 _EXPERIMENT = re.compile(r"^dumbbell\s*:", re.MULTILINE)
-#: Most directions of links that are judged.
-_MOST_PIPES = 12
+#: Most directions of links, and flows of a translation, that are judged.
+_MOST_PIPES, _MOST_FLOWS = 12, 6
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,11 @@ class Judgement:
         advice: What the rules found; empty: the set-up is sound.
         lines: Link → line of its words in the source.
         lost: Words that the run does not have.
-        pipes: Directions of links that were judged.
     """
 
     advice: tuple[Advice, ...]
     lines: Mapping[str, int]
     lost: tuple[Note, ...]
-    pipes: tuple[str, ...]
 
 
 def judge(
@@ -42,23 +41,33 @@ def judge(
     levels: Mapping[str, Sequence[str]] | None = None,
 ) -> Judgement:
     """Judges a text. `levels`: factor → level of an experiment. Raises `ExperimentError`."""
-    lost: tuple[Note, ...] = ()
-    lines: Mapping[str, int] = {}
     if language is None and _EXPERIMENT.search(text):
-        contents = parse(text, file).plain()
-    else:
-        made = translate(text, file, language)
-        lost, lines = made.lost, made.lines
-        contents = parse(made.text, file).plain()
-    case = Case.of(contents, levels)
-    judged = [name for name in case.pipes if not lines or name.rpartition("/")[0] in lines]
-    found = [
-        advice
-        for name in judged[:_MOST_PIPES]
-        for rule in RULES.values()
-        if (advice := rule(case, name)) is not None
-    ]
-    return Judgement(tuple(_once(found)), lines, lost, tuple(judged[:_MOST_PIPES]))
+        case = Case.of(parse(text, file).plain(), levels)
+        return Judgement(tuple(_once(_asked(case, list(case.pipes)))), {}, ())
+    made = translate(text, file, language)
+    contents = parse(made.text, file).plain()
+    found: list[Advice] = []
+    flows = contents["flows"]
+    for flow in flows[:_MOST_FLOWS]:
+        case = Case.of(_with_one(contents, flow))
+        named = [one for one in case.pipes if one.rpartition("/")[0] in made.lines]
+        found += _asked(case, [one for one in named if case.flow_of(one) == flow["name"]])
+    left = [Note(1, one["name"], "not judged: too many", lost=True) for one in flows[_MOST_FLOWS:]]
+    return Judgement(tuple(_once(found)), made.lines, (*made.lost, *left))
+
+
+def _with_one(contents: Mapping[str, Any], flow: Mapping[str, Any]) -> dict[str, Any]:
+    """The experiment with one of its flows, from the start."""
+    kept = {key: value for key, value in flow.items() if key not in ("start", "stop")}
+    # Of two opposite flows, the second starts as the first stops.
+    duration = flow.get("stop", flow.get("start", contents["duration"]))
+    return {**contents, "flows": [kept], "duration": duration}
+
+
+def _asked(case: Case, pipes: list[str]) -> list[Advice]:
+    """What the rules say of some directions of links."""
+    asked = [(name, rule) for name in pipes[:_MOST_PIPES] for rule in RULES.values()]
+    return [advice for name, rule in asked if (advice := rule(case, name)) is not None]
 
 
 def _once(found: list[Advice]) -> list[Advice]:

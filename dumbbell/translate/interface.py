@@ -55,6 +55,7 @@ class Interface:
     Attributes:
         name: Its name.
         mtu: IP MTU; None: 1500.
+        mtu_line: Line that sets it.
         qdiscs: Parent → qdisc.
         classes: Class → class.
         steered: Classes to which filters send packets, in order.
@@ -66,6 +67,7 @@ class Interface:
 
     name: str
     mtu: int | None = None
+    mtu_line: int = 1
     qdiscs: dict[str, Qdisc] = field(default_factory=dict)
     classes: dict[str, Class] = field(default_factory=dict)
     steered: list[str] = field(default_factory=list)

@@ -70,7 +70,7 @@ def _options(link: Link, added: Added, file: str) -> None:
     for end, own in enumerate(("params1", "params2")):
         side = added.options.get(own)
         options = {**added.options, **(side if isinstance(side, Mapping) else {})}
-        path = egress(_interface(options, added, file))
+        path = egress(_interface(options, added, file, link.name))
         if end == 0:
             link.forward = path
         else:
@@ -78,7 +78,7 @@ def _options(link: Link, added: Added, file: str) -> None:
     link.backward.sources.clear()
 
 
-def _interface(options: Mapping[str, object], added: Added, file: str) -> Interface:
+def _interface(options: Mapping[str, object], added: Added, file: str, device: str) -> Interface:
     """The interface as mininet's commands make it."""
     script = Script(file)
     for name, value in options.items():
@@ -88,13 +88,12 @@ def _interface(options: Mapping[str, object], added: Added, file: str) -> Interf
                 allowed=OPTIONS,
             )  # fmt: skip
         if value is UNKNOWN and name in OPTIONS:
-            script.interface("x")
             added.unknown.append(name)
     lines, parent = _rate(options, added, file)
     lines += _netem(options, parent, added, file)
     for line in lines:
-        read_one(script, line.split(), added.line)
-    made = script.interface("x")
+        read_one(script, line.replace("dev x", f"dev {device}", 1).split(), added.line)
+    made = script.interface(device)
     for qdisc in made.qdiscs.values():
         for name in dict.fromkeys(added.unknown):
             qdisc.notes.lost(

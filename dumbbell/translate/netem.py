@@ -297,7 +297,7 @@ def _slot(reading: Reading, made: Netem) -> None:
         words.take()
         count = words.count(word, 2**31 - 1) if word == "packets" else words.size(word)
         made.slots[word] = count if word == "packets" else size_text(count)
-    reading.became("slot", "slots")
+    reading.became("slot", f"slots, a wait of {time_text(least)} to {time_text(max(most, 1))}")
 
 
 def _remark(reading: Reading, made: Netem) -> None:

@@ -162,11 +162,10 @@ def _island(made: Network, script: Script, interface: Interface, mate: Interface
     taken = [link.name for link in made.links]
     backward = arriving(script, interface) if mate is None else egress(mate)
     link = Link(safe(interface.name, [*taken, "wire"]), (node, there), egress(interface), backward)
-    other = interface.mtu if mate is None else mate.mtu
-    made.hosts |= {here: interface.mtu, there: other}
-    for host, mtu in ((here, interface.mtu), (there, other)):
-        if mtu is not None:
-            link.notes.became(1, f"mtu {mtu}", f"mtu {mtu} bytes of {host}")
+    for host, end in ((here, interface), (there, mate or interface)):
+        made.hosts[host] = end.mtu
+        if end.mtu is not None:
+            link.notes.became(end.mtu_line, f"mtu {end.mtu}", f"mtu {end.mtu} bytes of {host}")
     made.switches.append(node)
     made.links += [Link(f"wire{number}", (here, node)), link]
     ways = (bool(link.forward.pipes) or not backward.pipes, bool(backward.pipes))

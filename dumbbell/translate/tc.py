@@ -357,7 +357,7 @@ def _ip_link(made: Script, given: Sequence[str], line: int) -> None:
             mtu = words.count("mtu", 65535)
             if mtu < 88:
                 raise words.mistake("mtu should be 88 to 65535", str(mtu), ("1500", "9000"))
-            made.interface(name).mtu = mtu
+            made.interface(name).mtu, made.interface(name).mtu_line = mtu, line
             made.count += 1
         elif word == "peer" and action == "add":
             words.take_if("name")
