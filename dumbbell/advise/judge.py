@@ -52,7 +52,9 @@ def judge(
         case = Case.of(_with_one(contents, flow))
         named = [one for one in case.pipes if one.rpartition("/")[0] in made.lines]
         found += _asked(case, [one for one in named if case.flow_of(one) == flow["name"]])
-    left = [Note(1, one["name"], "not judged: too many", lost=True) for one in flows[_MOST_FLOWS:]]
+    count, left = len(flows) - _MOST_FLOWS, list[Note]()
+    if count > 0:
+        left = [Note(1, f"{count} other flows", f"only {_MOST_FLOWS} are judged", lost=True)]
     return Judgement(tuple(_once(found)), made.lines, (*made.lost, *left))
 
 
@@ -61,7 +63,18 @@ def _with_one(contents: Mapping[str, Any], flow: Mapping[str, Any]) -> dict[str,
     kept = {key: value for key, value in flow.items() if key not in ("start", "stop")}
     # Of two opposite flows, the second starts as the first stops.
     duration = flow.get("stop", flow.get("start", contents["duration"]))
-    return {**contents, "flows": [kept], "duration": duration}
+    joined, links = {flow["from"]}, contents["links"]
+    while True:
+        reached = {end for link in links if joined & {*link["between"]} for end in link["between"]}
+        if reached <= joined:
+            break
+        joined |= reached
+    made = {**contents, "flows": [kept], "duration": duration}
+    made["links"] = [link for link in links if link["between"][0] in joined]
+    for kind in ("hosts", "routers"):
+        if kind in contents:
+            made[kind] = {name: one for name, one in contents[kind].items() if name in joined}
+    return made
 
 
 def _asked(case: Case, pipes: list[str]) -> list[Advice]:

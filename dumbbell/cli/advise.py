@@ -6,7 +6,7 @@ import typer
 
 from dumbbell.cli.guard import guarded, levels
 from dumbbell.cli.options import Set
-from dumbbell.cli.translate import Language, Words
+from dumbbell.cli.translate import Language, Words, say_lost
 
 
 def advise(file: Words, language: Language = None, set_: Set = None) -> None:
@@ -14,13 +14,11 @@ def advise(file: Words, language: Language = None, set_: Set = None) -> None:
     with guarded():
         from dumbbell import console
         from dumbbell.advise.judge import judge
-        from dumbbell.console import say
         from dumbbell.translate.source import read_words, shown_name
 
         name = shown_name(file)
         found = judge(read_words(file), name, language, levels(set_))
-        for note in found.lost:
-            say(f"{name}:{note.line}: {note}")
+        say_lost(name, found.lost)
         for one in found.advice:
             line = found.lines.get(one.link)
             where = one.pipe if line is None else f"{name}:{line} {one.link}"

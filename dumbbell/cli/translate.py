@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dumbbell.cli.guard import check_places, guarded
 
+if TYPE_CHECKING:
+    from dumbbell.translate.mistakes import Note
+
+#: Lines about words without a counterpart.
+_MOST_LINES = 40
 #: Names for `--from`. The package `dumbbell.translate` is not imported for a help text.
 LANGUAGES = ("tc", "mininet", "kubernetes", "cni", "compose", "toxiproxy", "tcconfig", "sqm")
 
@@ -30,6 +36,16 @@ Language = Annotated[
 ]
 
 
+def say_lost(name: str, lost: Sequence[Note]) -> None:
+    """Says which words have no counterpart, a line each."""
+    from dumbbell.console import say
+
+    for note in lost[:_MOST_LINES]:
+        say(f"{name}:{note.line}: {note}")
+    if len(lost) > _MOST_LINES:
+        say(f"{name}: {len(lost) - _MOST_LINES} more; comments in the translation have them")
+
+
 def translate(
     file: Words,
     language: Language = None,
@@ -46,8 +62,7 @@ def translate(
 
         check_places(output if str(output) != PRINTED else None)
         made = translated(read_words(file), shown_name(file), language)
-        for note in made.lost:
-            say(f"{shown_name(file)}:{note.line}: {note}")
+        say_lost(shown_name(file), made.lost)
         if output is None or str(output) == PRINTED:
             print_text(made.text)
             return

@@ -105,8 +105,11 @@ def of_script(script: Script) -> Network:
     seen: set[str] = set()
     for interface in script.interfaces.values():
         plain = not interface.shapes and interface.mtu is None
-        if interface.name in seen or interface.name in fed or plain or len(seen) >= _MOST_LINKS:
+        if interface.name in seen or interface.name in fed or plain:
             continue
+        if len(seen) >= _MOST_LINKS:
+            made.notes.lost(1, interface.name, f"left out, with all others after {_MOST_LINKS}")
+            break
         other = _other_end(script, interface.name)
         seen |= {interface.name, other or interface.name}
         _island(made, script, interface, script.interfaces.get(other or ""))

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 #: Ends of a simple command.
 _ENDS = {"&&", "||", ";", "|", "&", ";;"}
 _WORD = re.compile(
-    r"""[ \t\r\f\v]+ | (?P<end>&&|\|\||;;|[;|&(){}](?=\s|$)|;) | (?P<comment>(?<!\S)\#.*)
+    r"""[ \t\r\f\v]+ | (?P<end>&&|\|\||;;|[;|&(){}](?=\s|$)|[;`]) | (?P<comment>(?<!\S)\#.*)
     | (?P<single>'[^']*') | (?P<double>"(?:[^"\\]|\\.)*") | (?P<escaped>\\.)
-    | (?P<plain>[^\s'"\\;|&]+|.)""",
+    | (?P<plain>[^\s'"\\;|&`]+|.)""",
     re.VERBOSE,
 )
 _ASSIGNED = re.compile(r"(?:export\s+|local\s+)?([A-Za-z_][A-Za-z0-9_]{0,40})=(\S*)\Z")

@@ -86,9 +86,8 @@ def read_one(made: Script, words: Sequence[str], line: int) -> None:
     for place, word in enumerate(words[:40]):
         name = word.rpartition("/")[2].partition(":")[0]
         name = "tc" if _VARIABLE_TC.match(name) else name
-        if name == "tc" and any(
-            one in _OBJECTS or one[:1] == "-" for one in words[place + 1 : place + 2]
-        ):
+        following = words[place + 1] if place + 1 < len(words) else ""
+        if name == "tc" and (following[:1] == "-" or _matched(following, _OBJECTS)):
             made.count += 1
             _tc(made, words[place + 1 :], line)
             return
@@ -102,6 +101,11 @@ def read_one(made: Script, words: Sequence[str], line: int) -> None:
             return
 
 
+def _matched(word: str, known: Sequence[str]) -> str:
+    """Full name of a word, which tc takes abbreviated; empty: none."""
+    return next((one for one in known if word and one.startswith(word)), "")
+
+
 def _tc(made: Script, given: Sequence[str], line: int) -> None:
     given = _without_redirections(given)
     words = Words(given, line, made.file)
@@ -110,12 +114,12 @@ def _tc(made: Script, given: Sequence[str], line: int) -> None:
             words.take()
     if not words.more:
         return
-    kind = words.take()
+    kind = _matched(words.take(), _OBJECTS)
     if kind not in ("qdisc", "class", "filter"):
         return
-    action = words.peek()
-    if action not in _ACTIONS:
-        raise words.mistake(f"tc {kind} has no such command", action, _ACTIONS)
+    action = _matched(words.peek(), _ACTIONS)
+    if not action:
+        raise words.mistake(f"tc {kind} has no such command", words.peek(), _ACTIONS)
     words.take()
     command = shortened("tc " + " ".join(given), 140)
     if action in ("del", "delete"):

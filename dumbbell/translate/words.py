@@ -70,6 +70,9 @@ class Words:
     ) -> _Value:
         text = self.value(of, kind, allowed)
         value = read(text)
+        if value is None and "$" in text:
+            message = f"{of} has a variable that the script does not set"
+            raise self.mistake(message, text, ("RATE=10mbit on a line in front of it",), near=False)
         if value is None:
             raise self.mistake(f"{of} should be {kind}", text, allowed, near=False)
         return value

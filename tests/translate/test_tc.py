@@ -176,6 +176,17 @@ ip link set dev eth0 mtu 9000
     assert "mtu: 9000 bytes" in made and "eth9" not in made and "# line 5:" in made
 
 
+def test_abbreviations_and_code_in_a_page() -> None:
+    assert pipes("tc q a dev eth0 root netem loss 1%")["loss"] != "none"
+    page = "Add loss: `tc qdisc add dev eth0 root netem loss 1%` and measure.\n"
+    assert pipes(page)["loss"] == {"independent": {"probability": 0.01}}
+
+
+def test_a_variable_without_a_value_is_said() -> None:
+    message = refusal(f"{ROOT} tbf rate ${{RATE}} burst 10k latency 5ms")
+    assert "rate has a variable that the script does not set; found ${RATE}" in message
+
+
 def test_a_prompt_of_root_is_no_comment_if_there_is_nothing_else() -> None:
     assert pipes("# tc qdisc add dev eth0 root netem loss 1%")["loss"] != "none"
     assert pipes("$ sudo tc qdisc add dev eth0 root netem loss 1%")["loss"] != "none"
