@@ -10,7 +10,7 @@ from dumbbell.limits.flows import FRAME_BYTES
 from dumbbell.metrics.numbers import number
 
 #: A bucket is deep from this time of its rate on, and from this number of full frames on.
-_DEEP_S, _DEEP_FRAMES = 0.1, 10
+_DEEP_S, _DEEP_FRAMES = 0.1, 20
 #: Longest look at the start of a flow.
 _LOOK_S = 1.0
 #: Throughput over the look, as a share of the rate.

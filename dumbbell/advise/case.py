@@ -19,10 +19,10 @@ from dumbbell.scenario import Pipe, Scenario, read_scenario
 
 #: Fields of a link that are none of its pipes.
 _OF_LINKS = ("name", "between", "access", "forward", "backward")
-#: A run has at most this many bits and seconds, so that advice takes few seconds.
-_MOST_BITS, _MOST_S, _LEAST_S = 8e9, 20.0, 2.0
-#: Round trips of a run without any rate.
-_MOST_RTTS = 200
+#: A run lasts for this many bits of the slowest pipe, and for this many round trips, so that advice
+#: takes few seconds; longest and shortest run.
+_MOST_BITS, _RTTS = 4e9, 60
+_MOST_S, _LEAST_S = 80.0, 0.5
 
 
 @dataclass
@@ -140,12 +140,12 @@ class Case:
 def _short(scenario: Scenario, seconds: float, rtts_ns: Iterable[int]) -> str:
     """Duration of a run that takes little time."""
     rates = [rate for pipe in pipes_of(scenario).values() if (rate := rate_of(pipe)) is not None]
-    if rates:
-        most = max(_MOST_BITS / min(rates), _LEAST_S)
-    else:  # windows alone limit the flows
-        most = max(_MOST_RTTS * min(rtts_ns, default=0) / 1e9, _LEAST_S / 20)
-    most = max(most, 2 * last_start_s(scenario))
-    return f"{math.ceil(min(seconds, most, 4 * _MOST_S) * 1000)} ms"
+    trips_s = _RTTS * max(rtts_ns, default=0) / 1e9
+    # Without a rate, windows alone limit the flows: bytes are in proportion to round trips.
+    most = max(
+        trips_s, _LEAST_S, _MOST_BITS / min(rates) if rates else 0, 2 * last_start_s(scenario)
+    )
+    return f"{math.ceil(min(seconds, most, _MOST_S) * 1000)} ms"
 
 
 def _change_pipe(contents: dict[str, Any], pipe: str, fields: Mapping[str, Any]) -> bool:

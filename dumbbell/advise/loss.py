@@ -6,7 +6,8 @@ from dumbbell.advise.advice import Advice, mbps, percent
 from dumbbell.advise.case import Case
 from dumbbell.metrics.numbers import number
 
-#: Loss from which it is looked at; shares of the limit below which CUBIC and BBR have failed.
+#: Loss from which it is looked at; share of the limit below which CUBIC has failed, and share of
+#: its own goodput with little loss below which BBR has.
 _MUCH, _FAILED, _BBR_FAILED = 0.1, 0.1, 0.25
 #: Loss that BBR survives (it is below 1 - 1/1.25).
 _MENDED = "5 %"
@@ -29,12 +30,12 @@ def look(case: Case, pipe: str) -> Advice | None:
     mended = case.again(pipe, {"loss": _MENDED}, flow={"tcp": "bbr"})
     if best is None or mended is None:
         return None
-    if not best.value("goodput_mbps", flow) < _BBR_FAILED * limit:
+    if not best.value("goodput_mbps", flow) < _BBR_FAILED * mended.value("goodput_mbps", flow):
         return None
     return Advice(
         "loss",
         pipe,
-        f"{percent(lost)} random loss: no congestion control keeps a connection going through it",
+        f"{percent(lost)} random loss: neither CUBIC nor BBR gets through it",
         f"{mbps(case, flow)} with {number(case.value('timeouts', flow))} time-outs; BBR: "
         f"{mbps(best, flow)}; BBR at {_MENDED}: {mbps(mended, flow)}",
         f"loss {_MENDED.replace(' ', '')}",
