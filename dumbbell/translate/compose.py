@@ -46,12 +46,10 @@ def _commands(node: Node) -> list[Command]:
         scripts = [word for word in words if " " in word]
         if not scripts:
             return [_of_pumba(node.line, tuple(words))]
-        held = [
-            Command(node.line + c.line - 1, c.words) for word in scripts for c in commands(word)
-        ]
+        held = [one for word in scripts for one in commands(word, first=node.line)]
         return [*held, *([] if held else [Command(node.line, tuple(words))])]
     text = node.value if isinstance(node.value, str) else ""
-    return [_of_pumba(node.line + one.line - 1, one.words) for one in commands(text)]
+    return [_of_pumba(one.line, one.words) for one in commands(text, first=node.line)]
 
 
 def _of_pumba(line: int, words: tuple[str, ...]) -> Command:

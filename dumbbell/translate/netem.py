@@ -133,8 +133,7 @@ def read(reading: Reading) -> Netem:
     words, made = reading.words, Netem()
     limit_given = False
     while words.more:
-        word = _full(words.peek(), reading)
-        words.take()
+        word = _full(words.take(), reading)
         if word == "limit":
             made.limit, limit_given = words.count("limit", 2**31 - 1) or 1, True
             text = f"limit {made.limit} packets, delayed packets included"

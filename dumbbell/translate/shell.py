@@ -9,7 +9,7 @@ from dataclasses import dataclass
 #: Ends of a simple command.
 _ENDS = {"&&", "||", ";", "|", "&", ";;"}
 _WORD = re.compile(
-    r"""[ \t\r\f\v]+ | (?P<end>&&|\|\||;;|[;|&(){}](?=\s|$)|[;`]) | (?P<comment>(?<!\S)\#.*)
+    r"""\s+ | (?P<end>&&|\|\||;;|[;|&(){}](?=\s|$)|[;`]) | (?P<comment>(?<!\S)\#.*)
     | (?P<single>'[^']*') | (?P<double>"(?:[^"\\]|\\.)*") | (?P<escaped>\\.)
     | (?P<plain>[^\s'"\\;|&`]+|.)""",
     re.VERBOSE,
@@ -20,6 +20,20 @@ _PROMPT = re.compile(r"\s*[$>]\s+(?=(?:sudo\s+)?(?:tc|ip)\s)")
 _ROOT_PROMPT = re.compile(r"\s*[$#>]+\s*(?=(?:sudo\s+)?(?:tc|ip)\s)")
 #: Most words of a command.
 _MOST_WORDS = 2000
+
+
+class Placed(str):
+    """A word with its line."""
+
+    __slots__ = ("line",)
+    line: int
+
+    @classmethod
+    def at(cls, text: str, line: int) -> Placed:
+        """A word at a line."""
+        made = cls(text)
+        made.line = line
+        return made
 
 
 @dataclass(frozen=True)
@@ -35,25 +49,27 @@ class Command:
     words: tuple[str, ...]
 
 
-def commands(text: str, *, root: bool = False) -> Iterator[Command]:
+def commands(text: str, *, first: int = 1, root: bool = False) -> Iterator[Command]:
     """Simple commands of a script, quoted scripts (`sh -c "tc …"`) included.
 
-    `root`: a line `# tc …` is a command behind a prompt, not a comment.
+    `first`: number of the first line. `root`: a line `# tc …` is a command behind a prompt, not a
+    comment.
     """
     values: dict[str, str] = {}
-    for line, logical in _logical_lines(text, _ROOT_PROMPT if root else _PROMPT):
+    prompt = _ROOT_PROMPT if root else _PROMPT
+    for line, logical in _logical_lines(text, first, prompt):
         yield from _of_line(logical, line, values, 0)
 
 
-def _logical_lines(text: str, prompt: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+def _logical_lines(text: str, start: int, prompt: re.Pattern[str]) -> Iterator[tuple[int, str]]:
     """Lines with their number, joined where one ends with a backslash."""
     first, held = 0, ""
-    for number, part in enumerate(text.splitlines(), 1):
+    for number, part in enumerate(text.splitlines(), start):
         first = first or number
         part = prompt.sub("", part) if not held else part
         ends = part.rstrip()
         if ends.endswith("\\") and not ends.lstrip().startswith("#"):
-            held += ends[:-1] + " "
+            held += ends[:-1] + "\n"
             continue
         yield first, held + part
         first, held = 0, ""
@@ -62,16 +78,16 @@ def _logical_lines(text: str, prompt: re.Pattern[str]) -> Iterator[tuple[int, st
 
 
 def _of_line(text: str, line: int, values: dict[str, str], depth: int) -> Iterator[Command]:
-    words: list[str] = []
-    for word, quoted in (*_tokens(text), (";", False)):
+    words: list[Placed] = []
+    for word, quoted in (*_tokens(text, line), (Placed.at(";", line), False)):
         if word in _ENDS and not quoted:
-            yield from _finished(words, line, values, depth)
+            yield from _finished(words, values, depth)
             words = []
         elif len(words) < _MOST_WORDS:
-            words.append(_expanded(word, values))
+            words.append(Placed.at(_expanded(word, values), word.line))
 
 
-def _finished(words: list[str], line: int, values: dict[str, str], depth: int) -> Iterator[Command]:
+def _finished(words: list[Placed], values: dict[str, str], depth: int) -> Iterator[Command]:
     """The command of these words, or those inside a quoted script."""
     if not words:
         return
@@ -82,34 +98,36 @@ def _finished(words: list[str], line: int, values: dict[str, str], depth: int) -
     inner = [word for word in words if " " in word and _names_tool(word)]
     if inner and depth < 3:
         for script in inner:
-            yield from _of_line(script, line, values, depth + 1)
+            yield from _of_line(script, script.line, values, depth + 1)
         return
-    yield Command(line, tuple(words))
+    yield Command(words[0].line, tuple(words))
 
 
 def _names_tool(text: str) -> bool:
     return re.search(r"(?:^|[\s;&|(/])(?:tc|ip)\s", text[:100_000]) is not None
 
 
-def _tokens(text: str) -> Iterator[tuple[str, bool]]:
+def _tokens(text: str, line: int) -> Iterator[tuple[Placed, bool]]:
     """Words and ends of commands, and whether a word has quotes. Comments are left out."""
     held, quoted, begun = "", False, False
     for found in _WORD.finditer(text[:100_000]):
         kind, part = found.lastgroup, found[0]
+        before, line = line, line + part.count("\n")
         if kind in ("single", "double"):
             held, quoted, begun = held + part[1:-1].replace('\\"', '"'), True, True
         elif kind == "escaped":
             held, begun = held + part[1:], True
         elif kind == "plain":
-            held, begun = held + part, True
+            # A quote without its other end is no part of a word.
+            held, begun = held + part.strip("\"'"), True
         else:
             if begun:
-                yield held, quoted
+                yield Placed.at(held, before), quoted
             held, quoted, begun = "", False, False
             if kind == "end":
-                yield (part if part in _ENDS else ";"), False
+                yield Placed.at(part if part in _ENDS else ";", line), False
     if begun:
-        yield held, quoted
+        yield Placed.at(held, line), quoted
 
 
 def _expanded(word: str, values: dict[str, str]) -> str:

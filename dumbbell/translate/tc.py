@@ -233,7 +233,7 @@ def _qdisc(made: Script, words: Words, command: str, action: str) -> None:
     )
     stage, default = _stage(kind, Reading(words, notes))
     interface.qdiscs[place.parent] = Qdisc(
-        kind, words.line, command, handle, place.parent, stage, notes, default
+        kind, words.first, command, handle, place.parent, stage, notes, default
     )
 
 
@@ -266,7 +266,7 @@ def _class(made: Script, words: Words, command: str, action: str) -> None:
             words.line, f"class {kind} {' '.join(words.rest())}", "no counterpart: only HTB shapes"
         )
         interface.classes[place.classid] = Class(
-            place.classid, place.parent, words.line, command, None, notes
+            place.classid, place.parent, words.first, command, None, notes
         )
         return
     above = interface.classes.get(place.parent)
@@ -276,7 +276,7 @@ def _class(made: Script, words: Words, command: str, action: str) -> None:
     parent = above.stage if above is not None and place.parent != place.classid else None
     stage = htb.read_class(Reading(words, notes), parent)
     interface.classes[place.classid] = Class(
-        place.classid, place.parent, words.line, command, stage, notes
+        place.classid, place.parent, words.first, command, stage, notes
     )
 
 

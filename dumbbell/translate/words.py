@@ -16,12 +16,13 @@ class Words:
     """Words of a command from left to right.
 
     Attributes:
-        line: Line of the command in the file.
+        first: First line of the command.
+        line: Line of the word that was taken last.
         file: Name of the file, for messages.
     """
 
     def __init__(self, words: Sequence[str], line: int, file: str) -> None:
-        self.line = line
+        self.first = self.line = line
         self.file = file
         self._words = list(words)
         self._next = 0
@@ -38,7 +39,9 @@ class Words:
     def take(self) -> str:
         """Next word, which the caller knows to follow."""
         self._next += 1
-        return self._words[self._next - 1]
+        word = self._words[self._next - 1]
+        self.line = getattr(word, "line", self.line)
+        return word
 
     def take_if(self, *words: str) -> str | None:
         """Next word if it is one of these."""

@@ -187,6 +187,17 @@ def test_a_variable_without_a_value_is_said() -> None:
     assert "rate has a variable that the script does not set; found ${RATE}" in message
 
 
+def test_words_have_the_line_where_they_stand() -> None:
+    text = f"# first\n{ROOT} netem \\\n  delay 10ms 5ms \\\n  25% loss 1%"
+    assert [note.line for note in of(text).lost] == [4]
+    assert refusal(text.replace("loss 1%", "lost 1%")).startswith("x.sh:4: netem has no such word")
+
+
+def test_a_script_in_quotes_over_several_lines() -> None:
+    text = "docker exec web sh -c '\n  tc qdisc add dev eth0 root netem loss 1%'\n"
+    assert pipes(text)["loss"] == {"independent": {"probability": 0.01}}
+
+
 def test_a_prompt_of_root_is_no_comment_if_there_is_nothing_else() -> None:
     assert pipes("# tc qdisc add dev eth0 root netem loss 1%")["loss"] != "none"
     assert pipes("$ sudo tc qdisc add dev eth0 root netem loss 1%")["loss"] != "none"
