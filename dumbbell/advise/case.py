@@ -23,6 +23,8 @@ _OF_LINKS = ("name", "between", "access", "forward", "backward")
 #: takes few seconds; longest and shortest run.
 _MOST_BITS, _RTTS = 4e9, 60
 _MOST_S, _LEAST_S = 80.0, 0.5
+#: Flows whose paths are followed.
+_MOST_FLOWS = 50
 
 
 @dataclass
@@ -39,6 +41,7 @@ class Case:
     scenario: Scenario
     results: dumbbell.Results
     _values: dict[str, dict[str, float]] = field(default_factory=dict)
+    _passed: dict[int, str] | None = None
 
     @classmethod
     def of(
@@ -63,14 +66,14 @@ class Case:
 
     def flow_of(self, pipe: str) -> str | None:
         """First bulk TCP flow whose data passes a pipe."""
-        wanted = self.pipes[pipe]
-        for flow in self.scenario["flows"]:
-            if "tcp" not in flow["traffic"]:
-                continue
-            paths = paths_between(self.scenario, flow["from"], flow["to"])
-            if any(one is wanted for path in paths for one in path):
-                return str(flow["name"])
-        return None
+        if self._passed is None:
+            self._passed = {}
+            flows = [one for one in self.scenario["flows"] if "tcp" in one["traffic"]]
+            for flow in flows[:_MOST_FLOWS]:
+                for path in paths_between(self.scenario, flow["from"], flow["to"]):
+                    for one in path:
+                        self._passed.setdefault(id(one), str(flow["name"]))
+        return self._passed.get(id(self.pipes[pipe]))
 
     def limits_of(self, flow: str) -> FlowLimits:
         """Capacity and base RTT of a flow."""
@@ -120,7 +123,7 @@ class Case:
             contents["duration"] = f"{math.ceil(duration_s * 1000)} ms"
         try:
             return Case.of(contents)
-        except dumbbell.ExperimentError:
+        except dumbbell.DumbbellError:
             return None
 
     def alone(self, flow: str) -> Case | None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dumbbell.advise.advice import Advice
 from dumbbell.advise.case import Case
 from dumbbell.advise.rules import RULES
+from dumbbell.codes import Code
+from dumbbell.errors import MAPPING, ExperimentError
+from dumbbell.experiment.load import load_text
 from dumbbell.experiment.source import parse
 from dumbbell.translate.mistakes import Note
 from dumbbell.translate.translation import translate
@@ -42,8 +46,10 @@ def judge(
 ) -> Judgement:
     """Judges a text. `levels`: factor → level of an experiment. Raises `ExperimentError`."""
     if language is None and _EXPERIMENT.search(text):
-        case = Case.of(parse(text, file).plain(), levels)
+        case = _of_experiment(text, file, levels)
         return Judgement(tuple(_once(_asked(case, list(case.pipes)))), {}, ())
+    if levels:
+        raise ExperimentError("--set needs an experiment file", file=file, code=Code.SET_FIELD)
     made = translate(text, file, language)
     contents = parse(made.text, file).plain()
     found: list[Advice] = []
@@ -56,6 +62,38 @@ def judge(
     if count > 0:
         left = [Note(1, f"{count} other flows", f"only {_MOST_FLOWS} are judged", lost=True)]
     return Judgement(tuple(_once(found)), made.lines, (*made.lost, *left))
+
+
+def _of_experiment(text: str, file: str, levels: Mapping[str, Sequence[str]] | None) -> Case:
+    """Runs an experiment. Its errors name the file; its relative files are beside it."""
+    known = load_text(text, Path(file), set=levels).info.factors
+    for name in levels or {}:
+        if name not in known:
+            message = "--set names no factor of the experiment"
+            raise ExperimentError(
+                message, file=file, found=name, allowed=tuple(known), code=Code.SET_FIELD
+            )
+    contents = parse(text, file).plain()
+    if "search" in contents:
+        message = "a search has no cell to judge; allowed: an experiment with levels"
+        raise ExperimentError(message, file=file, field="search")
+    try:
+        return Case.of(_absolute(contents, Path(file).resolve().parent), levels)
+    except ExperimentError as error:
+        error.file = file if error.file == MAPPING else error.file
+        raise
+
+
+def _absolute(value: Any, folder: Path) -> Any:
+    """Contents with absolute names of files."""
+    if isinstance(value, list):
+        return [_absolute(one, folder) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: str(folder / one) if key == "file" and isinstance(one, str) else _absolute(one, folder)
+        for key, one in value.items()
+    }
 
 
 def _with_one(contents: Mapping[str, Any], flow: Mapping[str, Any]) -> dict[str, Any]:

@@ -122,6 +122,24 @@ def test_a_cell_of_an_experiment_is_judged() -> None:
     assert (advice.rule, advice.pipe) == ("buffer", "wan/forward")
 
 
+def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
+    def message(text: str, **levels: list[str]) -> str:
+        with pytest.raises(ExperimentError) as raised:
+            judge(text, str(tmp_path / "x.yaml"), levels=levels or None)
+        return str(raised.value)
+
+    assert "neither a factor" in message(FACTORS, size=["1"])
+    assert "names no factor" in message(FACTORS, duration=["5 s"])
+    assert "--set needs an experiment" in message(ROOT + "netem delay 1ms", size=["1"])
+    assert "x.yaml:5: duration" in message(BULK.replace("10 s", "soon"))
+    search = BULK + "search: {minimise: goodput_mbps, space: {a: [1 ms, 2 ms]}}\n"
+    assert "search" in message(search)
+    # A file beside the experiment is found.
+    (tmp_path / "x.trace").write_text("1\n2\n")
+    traced = BULK.replace("rate: 10 Mbit/s", "shaper: {trace: {file: x.trace}}")
+    assert judge(traced, str(tmp_path / "x.yaml")).advice == ()
+
+
 def test_without_any_rate_the_limit_is_still_judged() -> None:
     text = "dumbbell: 1\nname: x\nhosts: {a: , b: }\nflows: [{from: a, to: b, tcp: cubic}]\n"
     link = "links: [{between: [a, b], forward: {netem: {delay: 200 ms, limit: LIMIT packets}}}]\n"
