@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from dumbbell.advise.rules import RULES
 from dumbbell.cli import app
+from dumbbell.cli.translate import LANGUAGES
+from dumbbell.translate.languages import EXAMPLES, READERS, TITLES
 from tests.helpers import ROOT
 
 PAGE = (ROOT / "docs" / "translate.md").read_text(encoding="utf-8")
@@ -25,6 +28,11 @@ def test_transcripts(
     Path(name).write_text(text, encoding="utf-8")
     result = CliRunner().invoke(app, [verb, name])
     assert sorted(shown.splitlines()) == sorted(result.output.splitlines())
+
+
+def test_the_page_has_all_languages_and_rules() -> None:
+    assert LANGUAGES == tuple(READERS) == tuple(TITLES) == tuple(EXAMPLES)
+    assert [name for name in (*READERS, *RULES) if f"\n| `{name}` |" not in PAGE] == []
 
 
 def test_both_verbs_have_a_transcript() -> None:
