@@ -106,6 +106,7 @@ class Code(StrEnum):
     ANIMATION = "E806"
     NOT_KEPT = "E807"
     EXPLAIN = "E808"
+    TRANSLATE = "E809"
 
     STUDY = "E900"
     NO_STUDY = "E901"

@@ -1,4 +1,4 @@
-"""Scoreboard of a suite of packetdrill's scripts: verdicts by folder and engine, causes of failures.
+"""Scoreboard of a suite of packetdrill scripts: verdicts by folder and engine, causes of failures.
 
     python scripts/packetdrill_scoreboard.py SUITE --engine sim:linux-7.3 --engine linux:7.3
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from dumbbell.cli.advise import advise
 from dumbbell.cli.capture import capture
 from dumbbell.cli.capture_words import CaptureCommand
 from dumbbell.cli.check import check, schema, validate
@@ -41,6 +42,7 @@ from dumbbell.cli.show import show
 from dumbbell.cli.store import store_app
 from dumbbell.cli.study import study_app
 from dumbbell.cli.trace import TraceCommand, animate, trace
+from dumbbell.cli.translate import translate
 from dumbbell.cli.workload import workload_app
 from dumbbell.codes import Code
 from dumbbell.console import print_text, say, use_terminal
@@ -49,6 +51,8 @@ _NAME = "dumbbell"
 #: Verb → words behind it, for the message that one of them is missing.
 EXAMPLES = {
     "run": "two-flows.yaml",
+    "translate": "netem.sh",
+    "advise": "netem.sh",
     "validate": "two-flows.yaml",
     "compare": "two-flows.yaml",
     "check": "two-flows.yaml",
@@ -111,6 +115,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command(cls=InitCommand)(init)
+app.command()(translate)
+app.command()(advise)
 app.command()(run)
 app.command()(search)
 app.command()(show)

@@ -104,5 +104,21 @@ GROUP = Group(
             ),
             "explain.md",
         ),
+        Page(
+            Code.TRANSLATE,
+            "words that cannot be translated",
+            "A word, a unit or a value is none of its language, or no word shapes packets.",
+            "The message has the line, what was found and what is allowed; `--from` names the "
+            "language.",
+            Call(
+                "dumbbell translate netem.sh",
+                "dumbbell translate good.sh",
+                {
+                    "netem.sh": "tc qdisc add dev eth0 root netem dellay 100ms\n",
+                    "good.sh": "tc qdisc add dev eth0 root netem delay 100ms\n",
+                },
+            ),
+            "translate.md",
+        ),
     ),
 )

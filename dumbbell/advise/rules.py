@@ -1,0 +1,28 @@
+"""All rules, in the order in which they are asked."""
+
+from __future__ import annotations
+
+from dumbbell.advise import (
+    burst,
+    jitter,
+    limit,
+    loss,
+    mtu,
+    policer,
+    reach,
+    small_burst,
+    standing,
+)
+from dumbbell.advise.advice import Rule
+
+RULES: dict[str, Rule] = {
+    "limit": limit.look,
+    "jitter": jitter.look,
+    "policer": policer.look,
+    "small burst": small_burst.look,
+    "burst": burst.look,
+    "loss": loss.look,
+    "buffer": standing.look,
+    "rate": reach.look,
+    "mtu": mtu.look,
+}

@@ -1,0 +1,154 @@
+"""Experiment files of translated networks, with comments."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from dumbbell.experiment.source import is_plain_text
+from dumbbell.translate.interface import Path
+from dumbbell.translate.network import Link, Network, fill_rates
+from dumbbell.translate.stage import Value
+from dumbbell.translate.units import rate_text
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ./%_-]*\Z")
+#: Delay of a wire of a local network, and its queue.
+_WIRE = {"buffer": "10000 packets", "delay": "50 us"}
+_LEAST_S, _MOST_S = 10, 60
+#: A run lasts for this many RTTs, and for this many full frames.
+_RTTS, _FRAMES = 30, 400
+
+
+def text_of(network: Network, *, name: str, origin: str) -> str:
+    """Text of the experiment."""
+    fill_rates(network)
+    lines = [
+        f"# Translated by `dumbbell translate` from {origin}. Comments: what became of each word."
+    ]
+    lines += ["dumbbell: 1", f"name: {_scalar(name)}"]
+    lines += [f"# line {note.line}: {_clean(str(note))}" for note in network.notes.all]
+    links, between = _links(network)
+    lines += ["hosts:", *(_host(*one) for one in network.hosts.items())]
+    nodes = [*network.switches, *between]
+    if nodes:
+        lines += ["routers:", *(f"  {node}:" for node in nodes)]
+    lines += ["links:", *links, *_flows(network)]
+    return "\n".join(lines) + "\n"
+
+
+def _host(name: str, mtu: int | None) -> str:
+    return f"  {name}:" if mtu is None else f"  {name}: {{mtu: {mtu} bytes}}"
+
+
+def _flows(network: Network) -> list[str]:
+    """Flows; the second of two opposite ones starts as the first stops."""
+    seconds = _seconds(network)
+    ends = [flow.ends for flow in network.flows]
+    lines, longest = ["flows:"], seconds
+    for place, flow in enumerate(network.flows):
+        times = ""
+        if flow.ends[::-1] in ends[:place]:
+            times, longest = f", start: {seconds} s", 2 * seconds
+        elif flow.ends[::-1] in ends:
+            times = f", stop: {seconds} s"
+        one = f"name: {_scalar(flow.name)}, from: {flow.ends[0]}, to: {flow.ends[1]}"
+        lines.append(f"  - {{{one}, tcp: cubic{times}}}")
+    return [*lines, f"duration: {longest} s"]
+
+
+def _seconds(network: Network) -> int:
+    """Duration of a flow: enough round trips and enough packets."""
+    delay = sum(pipe.delay_ns for link in network.links for pipe in link.pipes) / 1e9
+    rates = [pipe.rate_bps for link in network.links for pipe in link.pipes if pipe.rate_bps]
+    frames = _FRAMES * 1514 * 8 / min(rates) if rates else 0
+    return int(min(max(_LEAST_S, _RTTS * delay, frames), _MOST_S))
+
+
+def lines_of(network: Network) -> dict[str, int]:
+    """Link of the experiment → line of its words."""
+    made: dict[str, int] = {}
+    for link in network.links:
+        sources = [*link.forward.sources, *link.backward.sources]
+        for part, name in enumerate(_parts(link)):
+            if link.pipes and sources:
+                made[name] = sources[min(part, len(sources) - 1)][0]
+    return made
+
+
+def _parts(link: Link) -> list[str]:
+    """Names of the links that stand for one with several pipes in a row."""
+    count = max(len(link.forward.pipes), len(link.backward.pipes), 1)
+    return [link.name, *(f"{link.name}-{part}" for part in range(1, count))]
+
+
+def _links(network: Network) -> tuple[list[str], list[str]]:
+    """Lines of all links; routers between the parts of those with several pipes in a row."""
+    lines: list[str] = []
+    between: list[str] = []
+    wire: dict[str, Value] = {"rate": rate_text(network.line_bps), **_WIRE}
+    for link in network.links:
+        lines += _comments(link)
+        if not link.pipes:
+            lines.append(_link(link.name, link.between, wire))
+            continue
+        forward, backward = link.forward.pipes, link.backward.pipes[::-1]
+        _, *middle = _parts(link)
+        parts = len(middle) + 1
+        between += [f"{node}-node" for node in middle]
+        nodes = [link.between[0], *(f"{node}-node" for node in middle), link.between[1]]
+        for part in range(parts):
+            fields: dict[str, Value] = {}
+            if part < len(forward):
+                fields["forward"] = forward[part].fields
+            if part < len(backward):
+                fields["backward"] = backward[part].fields
+            name = link.name if part == 0 else middle[part - 1]
+            lines.append(_link(name, (nodes[part], nodes[part + 1]), fields))
+    return lines, between
+
+
+def _link(name: str, between: tuple[str, str], fields: Mapping[str, Value]) -> str:
+    shown = [f"name: {_scalar(name)}", f"between: [{between[0]}, {between[1]}]"]
+    both = fields.get("forward"), fields.get("backward")
+    if None not in both and both[0] == both[1]:
+        fields = both[0]  # type: ignore[assignment]
+    ways = [f"{key}: {_value(value)}" for key, value in fields.items()]
+    if sum(map(len, ways)) <= 80:
+        return f"  - {{{', '.join([*shown, *ways])}}}"
+    return "\n    ".join([f"  - {shown[0]}", shown[1], *ways])
+
+
+def _comments(link: Link) -> list[str]:
+    lines = [f"  # {_clean(str(note))}" for note in link.notes.all]
+    for path in (link.forward, link.backward):
+        lines += _path_comments(path)
+    return list(dict.fromkeys(lines))
+
+
+def _path_comments(path: Path) -> Iterable[str]:
+    for line, command in path.sources:
+        yield f"  # line {line}: {_clean(command)}"
+    for notes in path.notes:
+        for note in notes.all:
+            mark = "lost: " if note.lost else ""
+            yield f"  #   {mark}{_clean(str(note))}"
+
+
+def _clean(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_value(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return _scalar(str(value)) if isinstance(value, str) else str(value)
+
+
+def _scalar(text: str) -> str:
+    plain = _PLAIN.match(text) and (is_plain_text(text)) and not text.endswith(" ")
+    return text if plain else json.dumps(text)
