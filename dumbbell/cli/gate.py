@@ -59,11 +59,11 @@ def gate(
         from dumbbell.gate import display
         from dumbbell.gate.beside import judged_beside
         from dumbbell.gate.gate import LOOKS, run_gate, seconds_of
-        from dumbbell.gate.sides import read_side
+        from dumbbell.gate.queues import read_under_test
         from dumbbell.gate.suite import read_suite
 
         check_places(junit, json_file)
-        before, now = (read_side(one, engine, control) for one in (base, new))
+        before, now = (read_under_test(one, engine, control) for one in (base, new))
         if beside is not None:
             engine_named(beside)
         contents, share = read_suite(suite), share_of(tolerance)
