@@ -50,8 +50,8 @@ MORE: Mapping[str, Judged] = {
     "queue_delay_p50_ms": Judged(-1, 0.1),
     "latency_p95_ms": Judged(-1, 0.1),
     "one_way_delay_p95_ms": Judged(-1, 0.1),
-    "fct_count": Judged(1, 0.0),
-    "page_load_s": Judged(-1, 0.0),
+    "datagram_loss_ratio": Judged(-1, 0.001),
+    "group_completion_s": Judged(-1, 0.0),
 }
 #: Metrics that a flow has if it ends.
 ENDS = ("transfer_s",)
