@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _FOLDER = Path(__file__).parent
+#: Pipe that is measured, if no other is named.
+BOTTLENECK = "bottleneck/forward"
 #: Words for kinds of items.
 _KINDS = ("measured", "text", "not expressed")
 
@@ -36,7 +38,7 @@ class What(Strict):
 
     metrics: tuple[str, ...]
     flows: tuple[str, ...] = ("*",)
-    pipes: tuple[str, ...] = ("bottleneck/forward",)
+    pipes: tuple[str, ...] = (BOTTLENECK,)
 
     def measured(self) -> Measured:
         """For the gate: flows that are not named are not compared."""

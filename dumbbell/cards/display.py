@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.cards.card import Item
+from dumbbell.cards.card import BOTTLENECK, Item
 from dumbbell.cards.running import WORDS, Harm, Row, Scorecard, counts
 from dumbbell.console.words import many
 from dumbbell.metrics import METRICS
@@ -25,8 +25,8 @@ def shown(value: Interval) -> str:
 
 
 def where(row: Row) -> str:
-    """Cell of a number, and what is measured there."""
-    return row.quantity.sample.place
+    """Cell of a number, and what is measured there; the bottleneck is not named."""
+    return row.quantity.sample.place.removesuffix(BOTTLENECK).removesuffix(", ")
 
 
 def measured(row: Row) -> str:
@@ -147,33 +147,34 @@ def _harm(one: Harm) -> str:
     return text if one.quantity is None else f"{text}, {WORDS[one.quantity.verdict]}"
 
 
-def plane(card: Scorecard) -> Texts:
-    """Goodput against queueing delay: a row for each cell."""
-    metrics = card.card.plane
-    if not metrics:
-        return [], []
-    before, now = sides(card)
-    short = {"delay": "delay (ms)", "goodput": "goodput (Mbit/s)"}
-    head = ["item", "cell", *(f"{name}: {short[one]}" for name in (before, now) for one in metrics)]
-    found: dict[tuple[str, str, str], dict[str, Row]] = {}
+def on_plane(card: Scorecard) -> Iterator[tuple[Item, str, dict[str, Row]]]:
+    """Item, cell, and its numbers of queueing delay and goodput."""
+    metrics = {metric: name for name, metric in card.card.plane.items()}
+    found: dict[tuple[str, str], tuple[Item, dict[str, Row]]] = {}
     for row in card.rows:
         sample = row.quantity.sample
-        levels = ", ".join(f"{name}={level}" for name, level in sample.levels.items())
-        for one in (
-            sample.of.values() if len(row.item.measured[row.quantity.part].pipes) > 1 else ()
-        ):
-            levels = ", ".join(filter(None, [levels, one]))
-        key = (f"{row.item.item} {row.item.title}", row.quantity.part, levels)
-        for name, metric in metrics.items():
-            if sample.metric == metric:
-                found.setdefault(key, {})[name] = row
-    rows = []
-    for (item, _, levels), both in found.items():
+        if sample.metric in metrics:
+            levels = ", ".join(f"{name}={level}" for name, level in sample.levels.items())
+            _, both = found.setdefault((row.quantity.part, levels), (row.item, {}))
+            both.setdefault(metrics[sample.metric], row)
+    for (_, levels), (item, both) in found.items():
         if len(both) == len(metrics):
-            values = [
-                shown(getattr(both[one], side)) for side in ("before", "now") for one in metrics
-            ]
-            rows.append([item, levels, *values])
+            yield item, levels, both
+
+
+def plane(card: Scorecard) -> Texts:
+    """Goodput against queueing delay: a row for each cell."""
+    if not card.card.plane:
+        return [], []
+    units = {"delay": "delay (ms)", "goodput": "goodput (Mbit/s)"}
+    head = ["item", "cell", *(f"{name}: {unit}" for name in sides(card) for unit in units.values())]
+    rows = [
+        [
+            f"{item.item} {item.title}", levels,
+            *(shown(getattr(both[one], side)) for side in ("before", "now") for one in units),
+        ]
+        for item, levels, both in on_plane(card)
+    ]  # fmt: skip
     return head, rows
 
 

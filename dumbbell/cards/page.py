@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dumbbell.cards import display
 from dumbbell.cards.card import Item
+from dumbbell.cards.plane import plane_figure
 from dumbbell.cards.running import Scorecard, counts
 from dumbbell.face.markup import Markup, details, joined, table, tag
-from dumbbell.face.page import chart_page
+from dumbbell.face.page import chart_page, framed
 from dumbbell.metrics import METRICS
 from dumbbell.report.parts import navigation
 from dumbbell.report.provenance import digest_of, method_section
@@ -41,7 +42,8 @@ def scorecard_page(card: Scorecard) -> str:
     if card.card.plane:
         body += [
             tag("h2", "Goodput and queueing delay", id="plane"),
-            _table(display.plane(card), 2),
+            tag("figure", framed(plane_figure(card), "chart-plane")),
+            details("Numbers of all cells", _table(display.plane(card), 2)),
             tag("p", _PLANE, class_="caption"),
         ]
     if display.bounds(card)[1]:
@@ -75,8 +77,9 @@ _HARM = (
     "right (Ware et al., Beyond Jain's Fairness Index, HotNets 2019)."
 )
 _PLANE = (
-    "95th percentile of the queueing delay at the bottleneck, and goodput of all flows; the "
-    "trade-off of RFC 7928 §2.7. ± is half the 95 % interval."
+    "95th percentile of the queueing delay at the bottleneck, and goodput of all flows: the "
+    "trade-off of RFC 7928 §2.7. A line joins both disciplines in a cell; bars are half of 95 % "
+    "intervals. Less delay is to the right."
 )
 
 
@@ -90,8 +93,16 @@ def _pills(card: Scorecard) -> Markup:
 
 
 def _table(texts: display.Texts, left: int) -> Markup:
+    """A number stands below its item, since both are long."""
     head, rows = texts
-    return table(head, [[_coloured(one) for one in row] for row in rows], left=left)
+    shown = [[_coloured(one) for one in row] for row in rows]
+    if "number" in head[1]:
+        head, left = [head[0], *head[2:]], 1
+        shown = [
+            [tag("div", tag("b", row[0]), tag("br"), row[1], class_="wraps"), *row[2:]]
+            for row in shown
+        ]
+    return table(head, shown, left=left)
 
 
 def _coloured(text: str) -> object:
