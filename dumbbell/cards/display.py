@@ -182,7 +182,7 @@ def not_measured(card: Scorecard) -> list[tuple[str, str]]:
     """Items without a number, and why."""
     found = []
     left_out = dict.fromkeys(card.outcome.left_out, "only Linux's TCP can send its flows")
-    reasons = {**left_out, **card.outcome.refused}
+    reasons = {**left_out, **{name: _short(why) for name, why in card.outcome.refused.items()}}
     for item in card.card.items:
         name = f"{item.item} {item.title}"
         if item.text:
@@ -191,6 +191,11 @@ def not_measured(card: Scorecard) -> list[tuple[str, str]]:
             found.append((name, f"not expressed yet: {item.missing}"))
         found += [(f"{name} ({part})", reasons[part]) for part in item.measured if part in reasons]
     return found
+
+
+def _short(why: str) -> str:
+    """A refusal without its place in the experiment, and without other values."""
+    return why.partition("; found")[0].removeprefix("<mapping>: ")
 
 
 def notes(card: Scorecard) -> Iterator[str]:
@@ -216,7 +221,7 @@ def notes(card: Scorecard) -> Iterator[str]:
             "better, same, worse alone: one of both does not know."
         )
         for item, why in card.refused.items():
-            yield f"{item} not run on {card.engine}: {why}"
+            yield f"{item} not run on {card.engine}: {_short(why)}"
 
 
 def sources(card: Scorecard) -> list[str]:

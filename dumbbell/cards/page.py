@@ -53,7 +53,7 @@ def scorecard_page(card: Scorecard) -> str:
             *(tag("p", one, class_="caption") for one in display.sources(card)),
         ]
     body += [tag("h2", "Items", id="items"), *(_item(card, one) for one in numbers)]
-    missing = [list(one) for one in display.not_measured(card)]
+    missing = [[name, tag("div", why, class_="wraps")] for name, why in display.not_measured(card)]
     body += [
         tag("h2", "Not measured", id="missing"),
         table(["item", "why"], missing, left=2) if missing else tag("p", "Nothing is left out."),
@@ -68,8 +68,9 @@ def scorecard_page(card: Scorecard) -> str:
 
 
 _CAPTION = (
-    "First number: the first quantity in one cell of the item. The last column counts all numbers "
-    "of the item by their comparison; they are below."
+    "The first quantity of each item in one cell. The last column counts all numbers of the item "
+    "by their comparison; they are below. A newcomer that takes more of a line has a better "
+    "goodput, and the flow beside it a worse one."
 )
 _HARM = (
     "Goodput of the flow of a row beside the flow of a column, in Mbit/s, with its share of what "

@@ -28,6 +28,8 @@ WORDS = {
     Verdict.WORSE: "worse", Verdict.CHANGED: "other", Verdict.LOST: "worse",
     Verdict.OPEN: "not known",
 }  # fmt: skip
+#: Name of the harm matrix among the items.
+_MATRIX = "harm"
 #: Metrics of the harm matrix: the first is compared.
 HARM = ("goodput_mbps", "joint_share")
 
@@ -187,21 +189,13 @@ def run_card(
         tolerance: Share of the incumbent's value that counts as the same.
         repeats: Runs of each cell and side.
         workers: Runs at once; None: one per processor.
-        items: Items that are measured; empty: all.
+        items: Items that are measured, `harm` for the matrix; empty: all.
 
     Raises:
         DumbbellError: A side is not what the card is about, there is no such item, or no item can
             be run.
     """
-    card = read_card(name)
-    unknown = set(items) - {one.item for one in card.items}
-    if unknown:
-        known = ", ".join(one.item for one in card.items)
-        raise DumbbellError(f"{name} has no item {min(unknown)}; it has {known}", code=Code.GATE)
-    if items:
-        card = card.model_copy(
-            update={"items": [one for one in card.items if one.item in items], "matrix": None}
-        )
+    card = _part_of(read_card(name), items)
     incumbent, newcomer = sides_of(card, new, base or card.against, engine)
     suite = card.suite()
     measured = {part: what.measured() for one in card.items for part, what in one.measured.items()}
@@ -209,7 +203,7 @@ def run_card(
     outcome = run_gate(
         incumbent, newcomer, suite, store, looks=(repeats,), keep_going=True, **given
     )
-    if suite and not outcome.results:
+    if outcome.refused and not outcome.results and not card.matrix:
         raise DumbbellError(next(iter(outcome.refused.values())), code=Code.GATE)
     there: dict[tuple[str, tuple[str, ...]], Quantity] = {}
     refused: dict[str, str] = {}
@@ -223,9 +217,12 @@ def run_card(
                 )
             except DumbbellError as error:
                 refused[one.item] = str(error)
-    harm = []
+    harm: list[Harm] = []
+    runs = [before for before, _ in outcome.results.values()]
     if card.matrix and isinstance(incumbent, Side) and isinstance(newcomer, Side):
-        harm = list(_harm(card, incumbent, newcomer, store, repeats, workers, tolerance))
+        beside_each = _beside_each(card, incumbent, newcomer, store, repeats, workers)
+        harm = list(_harm(incumbent.name, newcomer.name, beside_each, tolerance))
+        runs.append(beside_each[0])
     rows = [
         _row(one, quantity, there)
         for one in card.items
@@ -233,9 +230,24 @@ def run_card(
         for quantity in outcome.quantities
         if quantity.part == part
     ]
-    seeds = [seed for before, _ in outcome.results.values() for seed in before.runs["seed"]]
-    ends = (min(seeds), max(seeds)) if seeds else (0, 0)
+    seeds = [seed for one in runs for seed in one.runs["seed"]]
+    ends = (min(seeds, default=0), max(seeds, default=0))
     return Scorecard(card, outcome, rows, harm, ends, tolerance, beside or "", refused)
+
+
+def _part_of(card: Card, items: tuple[str, ...]) -> Card:
+    """The card with some items. Raises `DumbbellError` for one that it has not."""
+    if not items:
+        return card
+    known = [*(one.item for one in card.items), *([_MATRIX] if card.matrix else [])]
+    unknown = [one for one in items if one not in known]
+    if unknown:
+        raise DumbbellError(
+            f"{card.card} has no item {unknown[0]}; it has {', '.join(known)}", code=Code.GATE
+        )
+    kept = [one for one in card.items if one.item in items]
+    matrix = card.matrix if _MATRIX in items else None
+    return card.model_copy(update={"items": kept, "matrix": matrix})
 
 
 def _row(item: Item, one: Quantity, there: Mapping[Any, Quantity]) -> Row:
@@ -253,58 +265,57 @@ def _row(item: Item, one: Quantity, there: Mapping[Any, Quantity]) -> Row:
     return Row(item, one, interval(one.was.values), interval(now), stated, beside)
 
 
-def _harm(
+def _beside_each(
     card: Card,
     incumbent: Side,
     newcomer: Side,
     store: Path,
     repeats: int,
     workers: int | None,
-    tolerance: float,
-) -> Iterator[Harm]:
-    """Goodput and share of each beside each, a cell of the experiment after the other."""
+) -> tuple[Results, Results, Results]:
+    """Runs of two incumbents, of incumbent and newcomer, of two newcomers."""
     contents = card.harm()
 
-    def beside(first: Side, second: Side, place: str) -> Results:
+    def runs(first: Side, second: Side, place: str) -> Results:
         made = second.fitted(first.fitted(contents, SUBJECT), INCUMBENT)
         return dumbbell.run(
             made, repeats=repeats, engine=first.engine, workers=workers, store=store / place
         )
 
-    alike = beside(incumbent, incumbent, "base/harm")
-    mixed = beside(incumbent, newcomer, "new/harm")
-    new = beside(newcomer, newcomer, "new/harm-within")
-    # Who, whom, the runs, the flow.
-    entries = (
-        (incumbent, incumbent, alike, "first"),
-        (incumbent, newcomer, mixed, "first"),
-        (newcomer, incumbent, mixed, "second"),
-        (newcomer, newcomer, new, "first"),
+    return (
+        runs(incumbent, incumbent, "base/harm"),
+        runs(incumbent, newcomer, "new/harm"),
+        runs(newcomer, newcomer, "new/harm-within"),
     )
-    measured = {
-        place: {
-            (one.metric, *one.levels.values(), one.of["flow"]): one for one in samples(runs, HARM)
-        }
-        for place, runs in (("alike", alike), ("mixed", mixed), ("new", new))
-    }
-    places = ("alike", "mixed", "mixed", "new")
-    goodputs = [one for one in samples(alike, HARM[:1]) if one.of["flow"] == "first"]
-    pairs = []
-    for sample in goodputs:
-        levels = tuple(sample.levels.values())
-        for place, (_, _, _, flow) in zip(places, entries, strict=True):
-            key = (HARM[0], *levels, flow)
-            pairs.append(("harm", measured["alike"][key], measured[place][key]))
-    judged = iter(judge(pairs, tolerance, 1))
-    for sample in goodputs:
-        for place, (who, whom, _, flow) in zip(places, entries, strict=True):
-            levels = tuple(sample.levels.values())
-            found = [measured[place][metric, *levels, flow].values for metric in HARM]
-            one = next(judged)
-            yield Harm(
-                sample.levels, who.name, whom.name, interval(found[0]), interval(found[1]),
-                None if place == "alike" else one,
-            )  # fmt: skip
+
+
+def _harm(
+    before: str, now: str, runs: tuple[Results, Results, Results], tolerance: float
+) -> Iterator[Harm]:
+    """Goodput and share of each beside each: four entries for a cell."""
+    found = [
+        {(one.metric, one.of["flow"], *one.levels.values()): one for one in samples(each, HARM)}
+        for each in runs
+    ]
+    # Who, whom, number of the runs, the flow in them.
+    entries = (
+        (before, before, 0, "first"), (before, now, 1, "first"),
+        (now, before, 1, "second"), (now, now, 2, "first"),
+    )  # fmt: skip
+    goodput = HARM[0]
+    cells = [one.levels for one in samples(runs[0], HARM[:1]) if one.of["flow"] == "first"]
+    keys = [(levels, entry, (entry[3], *levels.values())) for levels in cells for entry in entries]
+    judged = judge(
+        [
+            ("harm", found[0][goodput, *key], found[entry[2]][goodput, *key])
+            for _, entry, key in keys
+        ],
+        tolerance,
+        1,
+    )
+    for one, (levels, (who, whom, place, _), key) in zip(judged, keys, strict=True):
+        goodputs, shares = (interval(found[place][metric, *key].values) for metric in HARM)
+        yield Harm(levels, who, whom, goodputs, shares, one if place else None)
 
 
 def counts(rows: list[Row]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,6 +63,15 @@ class Scorecard:
                 raise DumbbellError(
                     f"{option} is for the scorecards {there}; {name} is a study", code=Code.GATE
                 )
+
+    def refuse_rest(self, name: str, given: Mapping[str, bool]) -> None:
+        """Checks that no option of studies alone is given. Raises `DumbbellError`."""
+        from dumbbell.codes import Code
+        from dumbbell.errors import DumbbellError
+
+        for option, is_given in given.items():
+            if is_given:
+                raise DumbbellError(f"{option} is not for the scorecard {name}", code=Code.GATE)
 
     def measure(
         self,
@@ -149,6 +159,7 @@ def study_run(
         from dumbbell.cards.card import names
 
         if name in names():
+            card.refuse_rest(name, {"--shard": shard is not None, "--dry-run": execution.dry_run})
             card.measure(name, part, engine, repeats, workers, store, json_file, against, execution)
             return
         card.refuse_all(name)
