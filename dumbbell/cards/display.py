@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.cards.card import BOTTLENECK, Item
 from dumbbell.cards.running import WORDS, Harm, Row, Scorecard, counts
 from dumbbell.console.words import many
+from dumbbell.gate.beside import REPEATS as OTHER_RUNS
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number, percent, with_interval
 from dumbbell.metrics.statistics import Interval
@@ -217,8 +218,8 @@ def notes(card: Scorecard) -> Iterator[str]:
         yield f"{name} is not known of {now}: not compared."
     if card.engine:
         yield (
-            f"{card.engine}: agrees if 6 runs of the cell there have the same comparison; "
-            "better, same, worse alone: one of both does not know."
+            f"{card.engine}: agrees if {OTHER_RUNS} runs of the cell there have the same comparison. A "
+            "word alone is the comparison there, if it is not known here or there."
         )
         for item, why in card.refused.items():
             yield f"{item} not run on {card.engine}: {_short(why)}"

@@ -15,8 +15,10 @@ from dumbbell.files.output import write_json, write_output
 
 @grouped
 def gate(
-    base: Annotated[str, typer.Argument(help="Sender before: `cubic`, `./mine.so`, `quinn:bbr` …")],
-    new: Annotated[str, typer.Argument(help="Sender now.")],
+    base: Annotated[
+        str, typer.Argument(help="Sender before: `cubic`, `./mine.so`, `quinn:bbr` …; or queue.")
+    ],
+    new: Annotated[str, typer.Argument(help="Sender or queue discipline now.")],
     *,
     suite: Annotated[
         str, typer.Option(help="Suite, or a file or folder of experiments with `tcp: subject`.")
@@ -47,7 +49,7 @@ def gate(
     json_file: JsonFile = None,
     execution: Execution,
 ) -> None:
-    """Compare a sender with the one before. Exit code 1 if something got worse."""
+    """Compare a sender or a queue with the one before. Exit code 1 if something got worse."""
     with guarded():
         import contextlib
         import tempfile

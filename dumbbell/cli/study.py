@@ -154,7 +154,10 @@ def study_run(
     shard: ShardOption = None,
     execution: Rehearsed,
 ) -> None:
-    """Run a study, print its tables, evaluate its claims. Or measure a scorecard."""
+    """Run a study, print its tables, evaluate its claims.
+
+    `rfc9743 --cc NAME` and `rfc7928 --aqm NAME` measure a scorecard.
+    """
     with guarded():
         from dumbbell.cards.card import names
 
