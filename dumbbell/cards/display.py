@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from dumbbell.cards.card import BOTTLENECK, Item
 from dumbbell.cards.running import WORDS, Harm, Row, Scorecard, counts
 from dumbbell.console.words import many
 from dumbbell.gate.beside import REPEATS as OTHER_RUNS
+from dumbbell.gate.verdict import Quantity
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number, percent, with_interval
 from dumbbell.metrics.statistics import Interval
@@ -17,6 +19,10 @@ from dumbbell.metrics.statistics import Interval
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+#: Width of paragraphs in Markdown.
+_WIDTH = 118
+#: Heading of the numbers of an item by comparison.
+_COUNTS = "better/same/worse/?"
 Texts = tuple[list[str], list[list[str]]]
 
 
@@ -36,13 +42,14 @@ def measured(row: Row) -> str:
 
 
 def kernel(card: Scorecard, row: Row) -> str:
-    """What the other engine says of a number: `agrees`, `differs: worse`, `–`: not asked."""
+    """What the other engine says: `agrees`, `differs: worse (−12 %)`; `–`: it was not asked."""
     if row.beside is None:
         return "–"
     word = WORDS[row.beside.verdict]
     if word == row.word:
         return "agrees"
-    return word if "not known" in (word, row.word) else f"differs: {word}"
+    is_open = "not known" in (word, row.word)
+    return word if is_open else f"differs: {comparison_of(row.beside)}"
 
 
 def stated(row: Row, value: Interval) -> str:
@@ -75,7 +82,7 @@ def overview(card: Scorecard) -> Texts:
     """A row for each item that was measured."""
     before, now = sides(card)
     asked = [card.engine] if card.engine else []
-    head = ["item", "first number", before, now, "comparison", *asked, "better/same/worse/?"]
+    head = ["item", "first number", before, now, "comparison", *asked, _COUNTS]
     rows = []
     for item in card.card.items:
         row = card.head(item)
@@ -94,8 +101,14 @@ def overview(card: Scorecard) -> Texts:
 
 def comparison(row: Row) -> str:
     """`worse (−12 %)`, `same`, `not known`."""
-    is_change = row.word in ("better", "worse", "other") and row.quantity.paired is not None
-    return f"{row.word} ({row.quantity.change_words})" if is_change else row.word
+    return comparison_of(row.quantity)
+
+
+def comparison_of(one: Quantity) -> str:
+    """The same of a quantity."""
+    word = WORDS[one.verdict]
+    is_change = word in ("better", "worse", "other") and one.paired is not None
+    return f"{word} ({one.change_words})" if is_change else word
 
 
 def numbers(card: Scorecard, item: Item) -> Texts:
@@ -218,8 +231,8 @@ def notes(card: Scorecard) -> Iterator[str]:
         yield f"{name} is not known of {now}: not compared."
     if card.engine:
         yield (
-            f"{card.engine}: agrees if {OTHER_RUNS} runs of the cell there have the same comparison. A "
-            "word alone is the comparison there, if it is not known here or there."
+            f"{card.engine}: agrees if {OTHER_RUNS} runs of the cell there have the same "
+            "comparison. A word alone is the comparison there, if it is not known here or there."
         )
         for item, why in card.refused.items():
             yield f"{item} not run on {card.engine}: {_short(why)}"
@@ -257,7 +270,8 @@ def _table(title: str, texts: Texts) -> RenderableType:
     made = plain_table()
     left = 1 if is_joined else 2
     for place, name in enumerate([head[0], *head[2:]] if is_joined else head):
-        made.add_column(name, justify="left" if place < left else "right", overflow="fold")
+        broken = name.replace("same/", "same/\n") if name == _COUNTS else name
+        made.add_column(broken, justify="left" if place < left else "right", overflow="fold")
     for row in rows:
         shown_row = [f"{row[0]}\n  {row[1]}", *row[2:]] if is_joined else row
         made.add_row(*shown_row)
@@ -267,7 +281,9 @@ def _table(title: str, texts: Texts) -> RenderableType:
 def markdown(card: Scorecard, heading: str = "#") -> str:
     """A page of Markdown."""
     before, now = sides(card)
-    lines = [f"{heading} {now} beside {before}: {card.card.title}", "", *notes(card), ""]
+    lines = [f"{heading} {now} beside {before}: {card.card.title}", ""]
+    for note in notes(card):
+        lines += [*textwrap.wrap(note, _WIDTH), ""]
     for title, texts in (
         ("", overview(card)),
         ("Harm matrix", matrix(card)),
