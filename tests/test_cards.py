@@ -182,6 +182,8 @@ def test_a_discipline_stands_for_the_word() -> None:
     assert forward["queue"] == {"codel": {"limit": "165 packets", "ecn": True}}
     forward = QueueSide("fifo", "sim").fitted(suite["4.5-ecn"])["template"]["dumbbell"]["forward"]
     assert forward["queue"] == {"pfifo": {"limit": "165 packets"}}
+    forward = QueueSide("bfifo", "sim").fitted(suite["4.5-ecn"])["template"]["dumbbell"]["forward"]
+    assert forward["queue"] == {"bfifo": {"limit": f"{165 * 1514} bytes"}}
     done = CliRunner().invoke(app, ["gate", "cubic", "reno", "--suite", "rfc7928"])
     assert done.exit_code == 2 and "is about a queue discipline; cubic is none" in done.output
 

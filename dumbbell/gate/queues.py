@@ -14,8 +14,8 @@ from dumbbell.gate.sides import DEFAULT_CONTROL, SUBJECT, Side, read_side
 #: Name of the drop-tail queue (RFC 7928 §3.2), and the discipline that it is.
 DROP_TAIL = "fifo"
 _FIFO = "pfifo"
-#: Unit of parameters that count packets: a suite writes its limits in packets.
-_PACKETS = "packets"
+#: A suite writes limits in packets: of full frames, where a discipline counts bytes.
+_PACKETS, _FRAME = "packets", 1514
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,11 @@ class QueueSide:
         if word in value and len(value) == 1:
             entry = disciplines()[_FIFO if self.name == DROP_TAIL else self.name]
             units = {one.name: one.unit for one in entry.parameters}
-            return {
-                entry.name: {
-                    name: given
-                    for name, given in value[word].items()
-                    if name in units and (name != "limit" or units[name] == _PACKETS)
-                }
-            }
+            given = {name: one for name, one in value[word].items() if name in units}
+            if units.get("limit") == "bytes" and "limit" in given:
+                packets = int(str(given["limit"]).removesuffix(_PACKETS))
+                given["limit"] = f"{packets * _FRAME} bytes"
+            return {entry.name: given}
         return {name: self._fitted(one, word) for name, one in value.items()}
 
 
