@@ -107,11 +107,13 @@ def _table(texts: display.Texts, left: int) -> Markup:
 
 
 def _coloured(text: str) -> object:
-    """A comparison in the colour of its word."""
-    word = text.split(" (")[0].rpartition(", ")[2]
-    for last in (text.rpartition(", ")[2], word):
-        if last in _CLASSES:
-            return tag("span", text, class_=_CLASSES[last])
+    """A comparison, or what is stated, in the colour of its word."""
+    if text.endswith(": does not hold"):
+        return tag("span", text, class_=_CLASSES["worse"])
+    last = text.rpartition(", ")[2]
+    for word in (last, last.split(" (")[0]):
+        if word in _CLASSES:
+            return tag("span", text, class_=_CLASSES[word])
     return text
 
 

@@ -56,7 +56,6 @@ EXAMPLES = {
     "explain": 'store --flow cubic --at "10 s"',
     "contrast": "store --factor rtt",
     "gate": "cubic ./mine.so",
-    "study run": "rfc9743 --cc bbr",
     "report": "store -o report.html",
     "figure": "goodput store -o goodput.svg",
     "query": 'store "select * from flows"',
