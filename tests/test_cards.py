@@ -75,7 +75,7 @@ def test_what_a_newcomer_does_to_the_incumbent(tmp_path: Path) -> None:
         (one["item"], one["metric"], *one["levels"].values(), *one["of"].values()): one
         for one in card["numbers"]
     }
-    other = words_of["7.10", "goodput_mbps", "1", "other"]
+    other = words_of["7.10", "goodput_mbps", "0.5 BDP", "other"]
     assert other["comparison"] == "worse" and other["now"][2] < other["before"][1]
     # CUBIC fills a queue of 8 BDP: 320 ms at 40 ms of RTT.
     delay = words_of["5.1.2", "queue_delay_p95_ms", "20 Mbit/s", "8 BDP", "bottleneck/forward"]
@@ -189,9 +189,10 @@ def test_a_discipline_stands_for_the_word() -> None:
 
 
 def test_subflows_are_of_the_sender_under_test() -> None:
-    contents = read_suite("rfc9743")["7.10-multipath"]
-    made = read_side("bbr", "sim").fitted(contents)["flows"]
-    assert made[0]["mptcp"]["congestion_control"] == "bbr" and made[1]["tcp"] == "cubic"
+    for name in ("7.10-multipath", "7.10-two-paths"):
+        contents = read_suite("rfc9743")[name]
+        made = read_side("bbr", "sim").fitted(contents)["flows"]
+        assert made[0]["mptcp"]["congestion_control"] == "bbr" and made[1]["tcp"] == "cubic"
 
 
 def test_the_cards_are_listed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,14 +76,10 @@ class Row:
         one, (low, high) = self.stated, value.widened(0.0)
         if one is None:
             return None
-        least, most = one.at_least, one.at_most
-        if (least is not None and low >= least) or (most is not None and high <= most):
-            return True
-        return (
-            False
-            if (least is not None and high < least) or (most is not None and low > most)
-            else None
-        )
+        if one.at_least is not None:
+            return True if low >= one.at_least else False if high < one.at_least else None
+        most = math.inf if one.at_most is None else one.at_most
+        return True if high <= most else False if low > most else None
 
 
 @dataclass(frozen=True, slots=True)
