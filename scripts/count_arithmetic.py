@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Packages that show numbers.
 SHOWING = (
     "summary", "report", "explain", "explore", "show", "playground", "compare", "figures",
-    "animation", "cli", "search", "studies", "advise",
+    "animation", "cli", "search", "studies", "advise", "cards",
 )  # fmt: skip
 TABLES = ("flows", "pipes", "samples", "queues", "probes")
 #: Columns that are no measurement: names, places and times of rows.

@@ -12,7 +12,7 @@ from scripts.count_arithmetic import counted, places
 MOST = {
     "summary": 5, "report": 1, "explain": 18, "explore": 0, "show": 6, "playground": 0,
     "compare": 0, "figures": 3, "animation": 2, "cli": 0, "search": 0, "studies": 0,
-    "advise": 0,
+    "advise": 0, "cards": 0,
 }  # fmt: skip
 
 

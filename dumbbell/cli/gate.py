@@ -15,8 +15,10 @@ from dumbbell.files.output import write_json, write_output
 
 @grouped
 def gate(
-    base: Annotated[str, typer.Argument(help="Sender before: `cubic`, `./mine.so`, `quinn:bbr` …")],
-    new: Annotated[str, typer.Argument(help="Sender now.")],
+    base: Annotated[
+        str, typer.Argument(help="Sender before: `cubic`, `./mine.so`, `quinn:bbr` …; or queue.")
+    ],
+    new: Annotated[str, typer.Argument(help="Sender or queue discipline now.")],
     *,
     suite: Annotated[
         str, typer.Option(help="Suite, or a file or folder of experiments with `tcp: subject`.")
@@ -47,7 +49,7 @@ def gate(
     json_file: JsonFile = None,
     execution: Execution,
 ) -> None:
-    """Compare a sender with the one before. Exit code 1 if something got worse."""
+    """Compare a sender or a queue with the one before. Exit code 1 if something got worse."""
     with guarded():
         import contextlib
         import tempfile
@@ -59,11 +61,11 @@ def gate(
         from dumbbell.gate import display
         from dumbbell.gate.beside import judged_beside
         from dumbbell.gate.gate import LOOKS, run_gate, seconds_of
-        from dumbbell.gate.sides import read_side
+        from dumbbell.gate.queues import read_under_test
         from dumbbell.gate.suite import read_suite
 
         check_places(junit, json_file)
-        before, now = (read_side(one, engine, control) for one in (base, new))
+        before, now = (read_under_test(one, engine, control) for one in (base, new))
         if beside is not None:
             engine_named(beside)
         contents, share = read_suite(suite), share_of(tolerance)

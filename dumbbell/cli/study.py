@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +14,7 @@ from dumbbell.cli.guard import check_places, guarded
 from dumbbell.cli.options import (
     DEFAULT_STORE,
     EngineName,
+    Execution,
     JsonFile,
     Rehearsed,
     Repeats,
@@ -21,7 +24,96 @@ from dumbbell.cli.options import (
     grouped,
 )
 from dumbbell.console import say
-from dumbbell.files.output import write_json
+from dumbbell.files.output import write_json, write_output
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """Options of scorecards."""
+
+    cc: Annotated[
+        str | None,
+        typer.Option(help="Scorecard rfc9743 of this congestion control: `bbr`, `./mine.so` …"),
+    ] = None
+    aqm: Annotated[
+        str | None, typer.Option(help="Scorecard rfc7928 of this queue discipline: `codel` …")
+    ] = None
+    beside: Annotated[
+        str | None,
+        typer.Option(metavar="ENGINE", help="Ask this engine about a cell of each item: `linux`."),
+    ] = None
+    tolerance: Annotated[
+        str, typer.Option(metavar="SHARE", help="Smaller changes of a scorecard are the same.")
+    ] = "2 %"
+    page: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Scorecard as a page: HTML, or Markdown (.md)."),
+    ] = None
+
+    def refuse_all(self, name: str) -> None:
+        """Checks that no option of scorecards is given. Raises `DumbbellError`."""
+        from dumbbell.cards.card import names
+        from dumbbell.codes import Code
+        from dumbbell.errors import DumbbellError
+
+        given = {"--cc": self.cc, "--aqm": self.aqm, "--beside": self.beside, "-o": self.page}
+        for option, value in given.items():
+            if value is not None:
+                there = " and ".join(names())
+                raise DumbbellError(
+                    f"{option} is for the scorecards {there}; {name} is a study", code=Code.GATE
+                )
+
+    def refuse_rest(self, name: str, given: Mapping[str, bool]) -> None:
+        """Checks that no option of studies alone is given. Raises `DumbbellError`."""
+        from dumbbell.codes import Code
+        from dumbbell.errors import DumbbellError
+
+        for option, is_given in given.items():
+            if is_given:
+                raise DumbbellError(f"{option} is not for the scorecard {name}", code=Code.GATE)
+
+    def measure(
+        self,
+        name: str,
+        items: list[str] | None,
+        engine: str,
+        repeats: int | None,
+        workers: int | None,
+        store: Path,
+        json_file: Path | None,
+        base: str | None,
+        execution: Execution,
+    ) -> None:
+        """Measures a scorecard and shows it."""
+        from dumbbell.cards import display
+        from dumbbell.cards.page import scorecard_page
+        from dumbbell.cards.running import REPEATS, chosen, run_card
+        from dumbbell.cli.sweeps import executed
+        from dumbbell.compare.checking import share_of
+        from dumbbell.engines import engine_named
+
+        check_places(json_file, self.page)
+        new = chosen(name, {"cc": self.cc, "aqm": self.aqm})
+        if self.beside is not None:
+            engine_named(self.beside)
+        with executed(execution, workers):
+            found = run_card(
+                name, new, base, store=store / name, engine=engine, beside=self.beside,
+                tolerance=share_of(self.tolerance), repeats=repeats or REPEATS, workers=workers,
+                items=tuple(items or ()),
+            )  # fmt: skip
+        for shown in display.terminal(found):
+            console.out.print(shown)
+        for line in display.notes(found):
+            console.out.print(line, soft_wrap=True)
+        if json_file is not None:
+            write_json(json_file, display.to_json(found))
+        if self.page is not None:
+            is_markdown = self.page.suffix == ".md"
+            text = display.markdown(found) if is_markdown else scorecard_page(found)
+            write_output(self.page, text)
+
 
 StudyName = Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")]
 study_app = typer.Typer(help="Replications of published studies.", no_args_is_help=True)
@@ -32,8 +124,10 @@ def study_list() -> None:
     """List the studies."""
     with guarded():
         from dumbbell import studies
+        from dumbbell.cards.card import cards_table
 
         console.out.print(studies.studies_table(studies.list_studies()))
+        console.out.print(cards_table())
 
 
 @study_app.command("run")
@@ -50,13 +144,28 @@ def study_run(
     store: StoreDir = DEFAULT_STORE,
     json_file: JsonFile = None,
     against: Annotated[
-        str | None, typer.Option(help="Compare with a reference of the study, as `kernel`.")
+        str | None,
+        typer.Option(
+            help="Compare with a reference of the study, as `kernel`; of a scorecard: with this "
+            "incumbent [default: cubic, fifo]."
+        ),
     ] = None,
+    card: Scorecard,
     shard: ShardOption = None,
     execution: Rehearsed,
 ) -> None:
-    """Run a study, print its tables, evaluate its claims."""
+    """Run a study, print its tables, evaluate its claims.
+
+    `rfc9743 --cc NAME` and `rfc7928 --aqm NAME` measure a scorecard.
+    """
     with guarded():
+        from dumbbell.cards.card import names
+
+        if name in names():
+            card.refuse_rest(name, {"--shard": shard is not None, "--dry-run": execution.dry_run})
+            card.measure(name, part, engine, repeats, workers, store, json_file, against, execution)
+            return
+        card.refuse_all(name)
         from dumbbell import studies
         from dumbbell.cli import forecasts, shards
         from dumbbell.cli.sweeps import executed, say_forecasts

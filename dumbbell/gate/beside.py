@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dumbbell.gate.gate import Outcome, run_gate
+from dumbbell.gate.gate import Measured, Outcome, run_gate
 from dumbbell.gate.verdict import Quantity
 
 #: Repeats on the other engine: a kernel takes a second for a run.
 REPEATS = 6
+
+
+#: Name of an experiment, and the level of each factor.
+Cell = tuple[str, Mapping[str, str]]
 
 
 def judged_beside(
@@ -22,8 +26,10 @@ def judged_beside(
     *,
     tolerance: float,
     workers: int | None = None,
+    cells: Sequence[Cell] | None = None,
+    measured: Mapping[str, Measured] | None = None,
 ) -> dict[tuple[str, tuple[str, ...]], Quantity]:
-    """Quantities of the cells with a failure on another engine, by experiment and key.
+    """Quantities of cells on another engine, by experiment and key.
 
     Args:
         outcome: Result of a gate.
@@ -32,23 +38,25 @@ def judged_beside(
         store: Folder for the stores.
         tolerance: As of the gate.
         workers: Runs at once; None: one per processor.
+        cells: What is run; None: the cells with a failure.
+        measured: As of the gate.
     """
     base, new = (
         side if side.names_engine else replace(side, engine=engine)
         for side in (outcome.base, outcome.new)
     )
     found: dict[tuple[str, tuple[str, ...]], Quantity] = {}
-    for part, levels in _cells(outcome):
+    for part, levels in failing(outcome) if cells is None else cells:
         cell = {part: suite[part]}
         there = run_gate(
             base, new, cell, store, tolerance=tolerance, looks=(REPEATS,), workers=workers,
-            levels=levels,
+            levels=levels, measured=measured,
         )  # fmt: skip
         found |= {(one.part, one.sample.key): one for one in there.quantities}
     return found
 
 
-def _cells(outcome: Outcome) -> list[tuple[str, dict[str, str]]]:
+def failing(outcome: Outcome) -> list[Cell]:
     """Cells with a quantity that fails, each once."""
     cells = {
         (one.part, *one.sample.levels.items()): one.sample.levels

@@ -105,7 +105,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
     for name in outcome.untold:
         yield f"{name} is not known of {outcome.new.name}: not compared."
     for name in outcome.left_out:
-        yield f"{name} is left out: only flows of Linux's TCP arrive."
+        yield f"{name} is left out: only Linux's TCP can send its flows."
     if count[Verdict.OPEN]:
         why = "the time was over" if outcome.late else f"after {outcome.repeats} repeats"
         open_ = many(count[Verdict.OPEN], "quantity", "quantities")

@@ -13,13 +13,34 @@ from dumbbell import units
 from dumbbell.codes import Code
 from dumbbell.compare.samples import Sample, samples
 from dumbbell.errors import DumbbellError
+from dumbbell.gate.queues import QueueSide, check_suite
 from dumbbell.gate.sides import Side
-from dumbbell.gate.suite import arrives, is_one_of, subjects
+from dumbbell.gate.suite import is_one_of, needs_linux_tcp, subjects
 from dumbbell.gate.verdict import ENDS, JUDGED, ONCE, Quantity, Verdict, judge
 from dumbbell.results import Results
 
 #: Repeats at each look.
 LOOKS = (6, 12, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is compared in an experiment.
+
+    Attributes:
+        metrics: Names.
+        flows, pipes: Names of flows and pipes that count; `*` stands for any letters.
+    """
+
+    metrics: tuple[str, ...] = tuple(JUDGED)
+    flows: tuple[str, ...] = ("*",)
+    pipes: tuple[str, ...] = ("*",)
+
+    def has(self, sample: Sample) -> bool:
+        """True if a sample counts."""
+        return is_one_of(sample.of.get("flow", ""), self.flows) and is_one_of(
+            sample.of.get("pipe", ""), ("", *self.pipes)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +55,19 @@ class Outcome:
         subjects: Experiment → names of the flows under test; `*` stands for numbers.
         untold: Metrics that the new side never has.
         left_out: Experiments that a side cannot run.
+        refused: Experiment → why an engine does not run it.
         late: True if the time was over before everything was decided.
     """
 
-    base: Side
-    new: Side
+    base: Side | QueueSide
+    new: Side | QueueSide
     quantities: list[Quantity]
     repeats: int
     results: Mapping[str, tuple[Results, Results]]
     subjects: Mapping[str, tuple[str, ...]]
     untold: tuple[str, ...]
     left_out: tuple[str, ...]
+    refused: Mapping[str, str]
     late: bool
 
     @property
@@ -62,8 +85,8 @@ def seconds_of(text: str) -> float:
 
 
 def run_gate(
-    base: Side,
-    new: Side,
+    base: Side | QueueSide,
+    new: Side | QueueSide,
     suite: Mapping[str, Mapping[str, Any]],
     store: Path,
     *,
@@ -72,6 +95,8 @@ def run_gate(
     at_most_s: float | None = None,
     workers: int | None = None,
     levels: Mapping[str, str] | None = None,
+    measured: Mapping[str, Measured] | None = None,
+    keep_going: bool = False,
 ) -> Outcome:
     """Runs both sides and judges.
 
@@ -84,22 +109,35 @@ def run_gate(
         at_most_s: Time after which no further look begins, s; None: no limit.
         workers: Runs at once; None: one per processor.
         levels: Factor → the only level to run; None: all cells.
+        measured: Experiment → what is compared; None: the metrics of a gate.
+        keep_going: Leaves out the experiments that an engine refuses.
+
+    Raises:
+        DumbbellError: The suite is not about sides of this kind, or a run is refused.
     """
+    check_suite(suite, base, new)
     begin = time.monotonic()
     left_out = tuple(name for name, one in suite.items() if not _runs(one, base, new))
     suite = {name: one for name, one in suite.items() if name not in left_out}
+    refused: dict[str, str] = {}
     for number, repeats in enumerate(looks):
         results = {}
         for name, contents in suite.items():
-            pair = [
-                dumbbell.run(
-                    side.fitted(contents), repeats=repeats, engine=side.engine, workers=workers,
-                    store=store / place / name, set=levels,
-                )
-                for place, side in (("base", base), ("new", new))
-            ]  # fmt: skip
+            try:
+                pair = [
+                    dumbbell.run(
+                        side.fitted(contents), repeats=repeats, engine=side.engine,
+                        workers=workers, store=store / place / name, set=levels,
+                    )
+                    for place, side in (("base", base), ("new", new))
+                ]  # fmt: skip
+            except DumbbellError as error:
+                if not keep_going:
+                    raise
+                refused[name] = str(error)
+                continue
             results[name] = (pair[0], pair[1])
-        rows = list(_samples(results, suite))
+        rows = list(_samples(results, suite, measured or {}))
         told = {now.metric for _, _, now in rows if now is not None} | set(ENDS)
         quantities = judge([one for one in rows if one[1].metric in told], tolerance, len(looks))
         is_open = any(one.verdict is Verdict.OPEN for one in quantities)
@@ -109,17 +147,20 @@ def run_gate(
     of_subject = {name: subjects(contents) for name, contents in suite.items()}
     untold = tuple(dict.fromkeys(one.metric for _, one, _ in rows if one.metric not in told))
     return Outcome(
-        base, new, quantities, repeats, results, of_subject, untold, left_out, late and is_open
-    )
+        base, new, quantities, repeats, results, of_subject, untold, left_out, refused,
+        late and is_open,
+    )  # fmt: skip
 
 
-def _runs(contents: Mapping[str, Any], *sides: Side) -> bool:
+def _runs(contents: Mapping[str, Any], *sides: Side | QueueSide) -> bool:
     """True if all sides can run an experiment: flows that arrive are of Linux's TCP."""
-    return not arrives(contents) or all(side.can_arrive for side in sides)
+    return not needs_linux_tcp(contents) or all(side.is_linux_tcp for side in sides)
 
 
 def _samples(
-    results: Mapping[str, tuple[Results, Results]], suite: Mapping[str, Mapping[str, Any]]
+    results: Mapping[str, tuple[Results, Results]],
+    suite: Mapping[str, Mapping[str, Any]],
+    measured: Mapping[str, Measured],
 ) -> Iterator[tuple[str, Sample, Sample | None]]:
     """Values of each quantity of the base, and those of the new side.
 
@@ -128,10 +169,11 @@ def _samples(
     for name, (before, now) in results.items():
         arriving = [f"{one['name']}." for one in suite[name].get("arrivals") or []]
         of_subject = subjects(suite[name])
-        theirs = {one.key: one for one in samples(now, list(JUDGED))}
-        for one in samples(before, list(JUDGED)):
+        what = measured.get(name, Measured())
+        theirs = {one.key: one for one in samples(now, what.metrics)}
+        for one in samples(before, what.metrics):
             flow = one.of.get("flow", "")
-            if any(map(flow.startswith, arriving)):
+            if any(map(flow.startswith, arriving)) or not what.has(one):
                 continue
             if one.metric not in ONCE or is_one_of(flow, of_subject):
                 yield name, one, theirs.get(one.key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,12 @@ from dumbbell.plugins.kept import KINDS
 
 #: Word in a suite in place of the congestion control under test.
 SUBJECT = "subject"
+#: Word beside it for the congestion control in use (RFC 9743): the side before.
+INCUMBENT = "incumbent"
 #: Sections of an experiment file with senders.
 SECTIONS = ("flows", "arrivals")
+#: Kinds of traffic that name a congestion control of Linux's TCP.
+SENDERS = ("tcp", "mptcp")
 #: Stacks from outside: the kind of traffic that names them, and their congestion controls.
 STACKS = {
     "quinn": ("quic", ("cubic", "bbr", "new_reno")),
@@ -26,8 +30,8 @@ STACKS = {
 }
 #: Congestion control of a side that names an engine or a profile.
 DEFAULT_CONTROL = "cubic"
-#: Name of a plug-in in the experiments of a side.
-_PLUGIN = "under_test"
+#: Name of a plug-in in the experiments, by the word that it stands for.
+_PLUGINS = {SUBJECT: "under_test", INCUMBENT: "in_use"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Side:
         name: As given.
         engine: Engine that runs it.
         traffic: Kind of traffic of the sender, and its fields.
-        plugins: Name → file of a plug-in.
+        plugin: File of a plug-in; None: there is none.
         profile: TCP profile of all hosts; None: as in the suite.
         names_engine: True if the side is an engine.
     """
@@ -46,38 +50,58 @@ class Side:
     name: str
     engine: str
     traffic: tuple[str, Mapping[str, str]]
-    plugins: Mapping[str, str] = field(default_factory=dict)
+    plugin: str | None = None
     profile: str | None = None
     names_engine: bool = False
 
     @property
-    def can_arrive(self) -> bool:
-        """True if flows of it can arrive."""
+    def is_linux_tcp(self) -> bool:
+        """True if flows of it can arrive, and be subflows of Multipath TCP."""
         kind, fields = self.traffic
         return kind == "tcp" and "stack" not in fields
 
-    def fitted(self, contents: Mapping[str, Any]) -> dict[str, Any]:
-        """An experiment of a suite with this side in it."""
+    def fitted(self, contents: Mapping[str, Any], word: str = SUBJECT) -> dict[str, Any]:
+        """An experiment of a suite with this side in place of a word."""
         made: dict[str, Any] = dict(contents)
         for section in SECTIONS:
             if contents.get(section):
-                made[section] = [self._flow(one) for one in contents[section]]
-        if self.plugins:
-            made["plugins"] = {**(contents.get("plugins") or {}), **self.plugins}
+                made[section] = [self._flow(one, word) for one in contents[section]]
+        if self.plugin is not None and has_sender(contents, word):
+            made["plugins"] = {**(contents.get("plugins") or {}), _PLUGINS[word]: self.plugin}
         if self.profile is not None:
             hosts = dict(contents.get("hosts") or {})
             hosts["defaults"] = {**(hosts.get("defaults") or {}), "profile": self.profile}
             made["hosts"] = hosts
         return made
 
-    def _flow(self, flow: Mapping[str, Any]) -> dict[str, Any]:
-        tcp = flow.get("tcp")
-        fields = tcp if isinstance(tcp, Mapping) else {"congestion_control": tcp}
-        if fields.get("congestion_control") != SUBJECT:
+    def _flow(self, flow: Mapping[str, Any], word: str) -> dict[str, Any]:
+        kind, fields = sender_of(flow)
+        if fields.get("congestion_control") != word:
             return dict(flow)
-        kind, own = self.traffic
-        others = {name: value for name, value in flow.items() if name != "tcp"}
-        return {**others, kind: {**fields, **own}}
+        own_kind, own = self.traffic
+        if self.plugin is not None:
+            own = {"congestion_control": _PLUGINS[word]}
+        others = {name: value for name, value in flow.items() if name != kind}
+        return {**others, (kind if own_kind == "tcp" else own_kind): {**fields, **own}}
+
+
+def sender_of(flow: object) -> tuple[str, Mapping[str, Any]]:
+    """Kind of traffic and fields of a flow of Linux's TCP; of another one no fields."""
+    if isinstance(flow, Mapping):
+        for kind in SENDERS:
+            if kind in flow:
+                given = flow[kind]
+                is_map = isinstance(given, Mapping)
+                return kind, given if is_map else {"congestion_control": given}
+    return "tcp", {}
+
+
+def has_sender(contents: Mapping[str, Any], word: str, kind: str | None = None) -> bool:
+    """True if a word stands for the congestion control of a flow, of this kind."""
+    flows = [sender_of(one) for section in SECTIONS for one in contents.get(section) or []]
+    return any(
+        fields.get("congestion_control") == word and kind in (None, own) for own, fields in flows
+    )
 
 
 def read_side(text: str, engine: str, control: str = DEFAULT_CONTROL) -> Side:
@@ -95,8 +119,8 @@ def read_side(text: str, engine: str, control: str = DEFAULT_CONTROL) -> Side:
     if path.suffix in KINDS:
         if not path.is_file():
             raise DumbbellError(f"{text}: no such file", code=Code.GATE)
-        chosen = ("tcp", {"congestion_control": _PLUGIN})
-        return Side(text, engine, chosen, {_PLUGIN: str(path.absolute())})
+        chosen = ("tcp", {"congestion_control": _PLUGINS[SUBJECT]})
+        return Side(text, engine, chosen, str(path.absolute()))
     if stack in STACKS and colon:
         kind, controls = STACKS[stack]
         if of_stack not in controls:

@@ -1,4 +1,4 @@
-"""Suites: experiment files in which `subject` stands for the congestion control under test."""
+"""Suites: experiment files in which `subject` stands for what is under test."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.experiment.load import load_text
 from dumbbell.experiment.source import read
-from dumbbell.gate.sides import SECTIONS, SUBJECT
+from dumbbell.gate.queues import has_queue
+from dumbbell.gate.sides import INCUMBENT, SUBJECT, has_sender, sender_of
 from dumbbell.plugins.kept import KINDS
 
-#: The sender under test in the text of a file.
-_SUBJECT = re.compile(rf"(\b(?:tcp|congestion_control):\s*){SUBJECT}\b")
+#: The sender under test, and the one beside it, in the text of a file.
+_SENDER = re.compile(rf"(\b(?:m?p?tcp|congestion_control):\s*)(?:{SUBJECT}|{INCUMBENT})\b")
+#: The queue discipline under test.
+_QUEUE = re.compile(rf"(\bqueue:\s*\{{\s*){SUBJECT}\b")
 _FOLDER = Path(__file__).parent / "suites"
 
 
@@ -34,12 +37,11 @@ def read_suite(given: str) -> dict[str, dict[str, Any]]:
         given: Name of a suite, an experiment file, or a folder of such files.
 
     Raises:
-        DumbbellError: There is no such suite, or an experiment has no flow `tcp: subject`.
+        DumbbellError: There is no such suite, or nothing is under test in an experiment.
     """
     found = {path.stem: _contents(path) for path in _files(given)}
     for name, contents in found.items():
-        senders = [one for section in SECTIONS for one in contents.get(section) or []]
-        if not any(map(_is_subject, senders)):
+        if not has_sender(contents, SUBJECT) and not has_queue(contents):
             raise DumbbellError(
                 f"{name}: no flow has `tcp: {SUBJECT}`: it stands for the congestion control under "
                 "test",
@@ -59,14 +61,14 @@ def is_one_of(flow: str, names: Sequence[str]) -> bool:
     return any(fnmatchcase(flow, name) for name in names)
 
 
-def arrives(contents: Mapping[str, Any]) -> bool:
-    """True if flows of the sender under test arrive."""
-    return any(map(_is_subject, contents.get("arrivals") or []))
+def needs_linux_tcp(contents: Mapping[str, Any]) -> bool:
+    """True if flows of the sender under test arrive, or are subflows of Multipath TCP."""
+    arrives = any(map(_is_subject, contents.get("arrivals") or []))
+    return arrives or has_sender(contents, SUBJECT, "mptcp")
 
 
 def _is_subject(flow: object) -> bool:
-    tcp = flow.get("tcp") if isinstance(flow, Mapping) else None
-    return (tcp.get("congestion_control") if isinstance(tcp, Mapping) else tcp) == SUBJECT
+    return sender_of(flow)[1].get("congestion_control") == SUBJECT
 
 
 def _files(given: str) -> Iterator[Path]:
@@ -97,8 +99,8 @@ def _contents(path: Path) -> dict[str, Any]:
     Raises `ExperimentError`, with the line.
     """
     text = read(path)
-    # What is wrong is said with its line: with a sender that every side can stand for.
-    load_text(_SUBJECT.sub(r"\1cubic", text), path, repeats=1)
+    # What is wrong is said with its line: with what every side can stand for.
+    load_text(_QUEUE.sub(r"\1codel", _SENDER.sub(r"\1cubic", text)), path, repeats=1)
     whole: dict[str, Any] = _whole(YAML(typ="safe").load(text), path.absolute().parent)
     return whole
 

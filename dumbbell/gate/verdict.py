@@ -40,6 +40,19 @@ JUDGED: Mapping[str, Judged] = {
     "fct_p99_ms": Judged(-1, 0.1),
     "voice_mos": Judged(1, 0.05),
 }
+#: Metrics that scorecards have beside them.
+MORE: Mapping[str, Judged] = {
+    "total_goodput_mbps": Judged(1, 0.0),
+    "min_max_ratio": Judged(1, 0.01),
+    "loss_ratio": Judged(-1, 0.001),
+    "total_retransmitted_share": Judged(-1, 0.001),
+    "spurious_share": Judged(-1, 0.01),
+    "queue_delay_p50_ms": Judged(-1, 0.1),
+    "latency_p95_ms": Judged(-1, 0.1),
+    "one_way_delay_p95_ms": Judged(-1, 0.1),
+    "datagram_loss_ratio": Judged(-1, 0.001),
+    "group_completion_s": Judged(-1, 0.0),
+}
 #: Metrics that a flow has if it ends.
 ENDS = ("transfer_s",)
 #: Metrics of the sender under test alone: the sender beside it has the rest.
@@ -71,6 +84,7 @@ class Quantity:
         part: Experiment of the suite.
         sample: What is measured, with the values of the new side.
         before, now: Means over the repeats.
+        was: Values of the side before.
         paired: Their comparison; None if the new side has no value.
         p: Adjusted p.
         verdict: What is known.
@@ -83,6 +97,7 @@ class Quantity:
     paired: Paired | None
     p: float
     verdict: Verdict
+    was: Sample
 
     @property
     def place(self) -> str:
@@ -142,12 +157,12 @@ def judge(
         if now is None or pair is None:
             means = _mean(before.values), _mean(now.values if now is not None else ())
             verdict = Verdict.LOST if _lost(before, now) else Verdict.OPEN
-            found.append(Quantity(part, before, *means, None, math.nan, verdict))
+            found.append(Quantity(part, before, *means, None, math.nan, verdict, before))
             continue
         p = min(1.0, next(adjusted) * looks)
         mine, theirs = before.common(now)
         verdict = _verdict(now.metric, mine, theirs, pair, p, tolerance)
-        found.append(Quantity(part, now, _mean(mine), _mean(theirs), pair, p, verdict))
+        found.append(Quantity(part, now, _mean(mine), _mean(theirs), pair, p, verdict, before))
     return found
 
 
@@ -169,7 +184,7 @@ def _verdict(
         return Verdict.OPEN
     if list(before) == list(now):
         return Verdict.SAME
-    how, moved = JUDGED[metric], pair.difference
+    how, moved = JUDGED.get(metric) or MORE[metric], pair.difference
     most = max(tolerance * abs(_mean(before)), how.least)
     if p < ALPHA and abs(moved.mean) > most:
         if not how.better:

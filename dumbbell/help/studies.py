@@ -67,9 +67,9 @@ GROUP = Group(
         Page(
             Code.GATE,
             "a gate",
-            "A side of a gate, its suite or an option is none.",
-            "Name a congestion control, the file of a plug-in, a stack with a control, a profile "
-            "or an engine; and a suite that the message lists.",
+            "A side of a gate or of a scorecard, a suite, an item or an option is none.",
+            "Name a congestion control, the file of a plug-in, a stack with a control, a profile, "
+            "an engine, or a queue discipline; and a suite or item that the message lists.",
             Call("dumbbell gate cubic renno", "dumbbell gate cubic reno"),
             "gate.md",
         ),

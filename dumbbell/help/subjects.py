@@ -237,6 +237,16 @@ SUBJECTS = (
         ("models/arrivals", "workloads"),
         ("many-flows", "udp-bursts"),
     ),
+    Subject(
+        "scorecard",
+        ("rfc 9743", "rfc9743", "rfc 7928", "rfc7928", "harm", "evaluation"),
+        "What an RFC asks of a new congestion control or queue discipline, measured beside the one "
+        "in use: `dumbbell study run rfc9743 --cc bbr`, `dumbbell study run rfc7928 --aqm codel`.",
+        ("congestion_control", "queue"),
+        ("goodput_mbps", "queue_delay_p95_ms", "min_max_ratio"),
+        ("scorecards/index", "gate"),
+        ("two-flows",),
+    ),
 )
 
 

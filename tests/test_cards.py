@@ -1,0 +1,219 @@
+"""Scorecards: items of their RFCs, comparisons that are right, pages that are the same twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from dumbbell.cards.card import names, read_card
+from dumbbell.cards.running import run_card
+from dumbbell.cli import app
+from dumbbell.gate.queues import QueueSide, has_queue, queue_names
+from dumbbell.gate.sides import read_side
+from dumbbell.gate.suite import read_suite
+from tests.browser import needs_browser
+from tests.driven import driven, faults
+from tests.helpers import ROOT
+from tests.write_scorecards import CARDS, INDEX, page_of
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(app, ["study", "run", *(str(word) for word in words)])
+
+
+def numbers(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["numbers"]
+    return found
+
+
+def test_a_card_has_every_item_of_its_rfc() -> None:
+    items = [one.item for one in read_card("rfc9743").items]
+    sections = {"5.1": 5, "5.2": 3, "5.3": 2, "6": 4, "7": 11}
+    assert items == [
+        f"{section}.{number + 1}" for section, count in sections.items() for number in range(count)
+    ]
+    for name in names():
+        for one in read_card(name).items:
+            given = [bool(one.measured), bool(one.text), bool(one.missing)]
+            assert given.count(True) == 1, one.item
+        measured = [part for one in read_card(name).items for part in one.measured]
+        assert sorted(measured) == sorted(read_suite(name)), "each experiment of the suite, once"
+
+
+@pytest.mark.slow
+def test_the_same_algorithm_is_the_same_in_every_number(tmp_path: Path) -> None:
+    for name, new in (("rfc9743", "cubic"), ("rfc7928", "fifo")):
+        card = run_card(name, new, store=tmp_path / name, repeats=2)
+        assert {row.word for row in card.rows} == {"same"}
+        assert [one.item for one in card.card.items if one.measured and not card.head(one)] == []
+        harm = [one.quantity for one in card.harm if one.quantity]
+        assert len(card.harm) == 12 * (name == "rfc9743")
+        assert all(one.verdict.passes for one in harm)
+        assert not card.outcome.refused
+
+
+def test_what_a_newcomer_does_to_the_incumbent(tmp_path: Path) -> None:
+    words = ("--part", "harm", "--part", "7.10", "--part", "5.1.2", "--repeats", "6")
+    found = tmp_path / "card.json"
+    done = call("rfc9743", "--cc", "bbr", *words, "--store", tmp_path / "s", "--json", found)
+    assert done.exit_code == 0, done.output
+    card = json.loads(found.read_text(encoding="utf-8"))
+    harm = {
+        (one["levels"]["buffer"], one["of"], one["beside"]): one["comparison"]
+        for one in card["harm"]
+    }
+    # BBR takes most of a line with a short queue, and the less of one with a long queue.
+    assert harm["0.5 BDP", "cubic", "bbr"] == "worse"
+    assert harm["4 BDP", "cubic", "bbr"] == "better"
+    assert harm["0.5 BDP", "cubic", "cubic"] is None
+    words_of = {
+        (one["item"], one["metric"], *one["levels"].values(), *one["of"].values()): one
+        for one in card["numbers"]
+    }
+    other = words_of["7.10", "goodput_mbps", "0.5 BDP", "other"]
+    assert other["comparison"] == "worse" and other["now"][2] < other["before"][1]
+    # CUBIC fills a queue of 8 BDP: 320 ms at 40 ms of RTT.
+    delay = words_of["5.1.2", "queue_delay_p95_ms", "20 Mbit/s", "8 BDP", "bottleneck/forward"]
+    assert 0.9 * 320 < delay["before"][0] <= 320
+    assert delay["comparison"] == "better"
+    assert "Harm matrix" in done.output and "seeds 1 to 6" in done.output
+
+
+def test_a_managed_queue_is_shorter_than_drop_tail(tmp_path: Path) -> None:
+    words = ("--part", "5.1.1", "--part", "12", "--repeats", "6", "--store", tmp_path / "s")
+    found = tmp_path / "card.json"
+    done = call("rfc7928", "--aqm", "codel", *words, "--json", found)
+    assert done.exit_code == 0, done.output
+    assert "the RFC wants text on parameters" in done.output
+    delays = [one for one in numbers(found) if one["metric"] == "queue_delay_p95_ms"]
+    assert len(delays) == 4
+    for one in delays:
+        assert one["comparison"] == "better"
+        # 165 packets of 1514 bytes at 20 Mbit/s; 42 at 5 Mbit/s take as long.
+        assert one["before"][0] < 165 * 1514 * 8 / 20e3 * 1.03
+
+
+def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
+    made = []
+    for number in ("first", "second"):
+        folder = tmp_path / number
+        folder.mkdir()
+        words = ("--part", "5.2.2", "--part", "7.2", "--repeats", "2", "--store", folder / "s")
+        for name in ("card.html", "card.md"):
+            rows = folder / "card.json"
+            done = call("rfc9743", "--cc", "reno", *words, "-o", folder / name, "--json", rows)
+            assert done.exit_code == 0, done.output
+        made.append(
+            [(folder / name).read_bytes() for name in ("card.html", "card.md", "card.json")]
+        )
+    assert made[0] == made[1]
+    page, text, _ = (one.decode() for one in made[0])
+    assert "ITU-T G.114" in page and "ITU-T G.114" in text
+    assert "no link ends a flow" in page and "no link ends a flow" in text
+    assert "≤ 150: holds" in text
+
+
+@needs_browser
+@pytest.mark.slow
+def test_the_page_in_a_browser(browser: None, tmp_path: Path) -> None:
+    del browser
+    with driven() as chromium:
+        for name, option, new, part in (
+            ("rfc9743", "--cc", "bbr", "5.2.1"),
+            ("rfc7928", "--aqm", "codel", "9.1"),
+        ):
+            page = tmp_path / f"{name}.html"
+            words = ("--part", part, "--part", "harm") if name == "rfc9743" else ("--part", part)
+            store = ("--repeats", "2", "--store", tmp_path / "s")
+            done = call(name, option, new, *words, *store, "-o", page)
+            assert done.exit_code == 0, done.output
+            assert faults(chromium, page) == []
+
+
+@pytest.mark.kernel
+def test_a_kernel_is_asked_beside(tmp_path: Path) -> None:
+    words = ("--part", "5.1.2", "--repeats", "6", "--beside", "linux", "--store", tmp_path / "s")
+    found = tmp_path / "card.json"
+    done = call("rfc9743", "--cc", "vegas", *words, "--json", found)
+    assert done.exit_code == 0, done.output
+    asked = [one for one in numbers(found) if one["beside"] is not None]
+    assert {one["metric"] for one in asked} == {
+        "queue_delay_p95_ms", "srtt_mean_ms", "goodput_mbps",
+    }  # fmt: skip
+    # CUBIC fills a queue that Vegas leaves empty, on both engines.
+    assert all(one["beside"] == one["comparison"] for one in asked)
+    assert "agrees" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rfc9743",), "name it, as --cc bbr"),
+        (("rfc7928",), "name it, as --aqm codel"),
+        (("rfc9743", "--aqm", "codel"), "--aqm is not for rfc9743"),
+        (("rfc9743", "--cc", "rennno"), "did you mean reno?"),
+        (("rfc9743", "--cc", "linux-6.1"), "linux-6.1 is no sender"),
+        (("rfc9743", "--cc", "codel"), "about a sender; codel is none"),
+        (("rfc7928", "--aqm", "reno"), "reno is no queue discipline; there is fifo"),
+        (("rfc7928", "--aqm", "htb"), "htb is no queue discipline"),
+        (("rfc9743", "--cc", "bbr", "--part", "9.9"), "rfc9743 has no item 9.9; it has 5.1.1"),
+        (("rfc9743", "--cc", "bbr", "--dry-run"), "--dry-run is not for the scorecard rfc9743"),
+        (("rfc9743", "--cc", "bbr", "--shard", "1/2"), "--shard is not for the scorecard"),
+        (("l4s", "--cc", "bbr"), "--cc is for the scorecards rfc7928 and rfc9743"),
+    ],
+)
+def test_what_is_wrong_is_said(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = call(*words, "--store", tmp_path)
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
+
+
+def test_a_discipline_stands_for_the_word() -> None:
+    suite = read_suite("rfc7928")
+    for name in queue_names():
+        for contents in suite.values():
+            assert has_queue(contents) and not has_queue(QueueSide(name, "sim").fitted(contents))
+    forward = QueueSide("codel", "sim").fitted(suite["4.5-ecn"])["template"]["dumbbell"]["forward"]
+    assert forward["queue"] == {"codel": {"limit": "165 packets", "ecn": True}}
+    forward = QueueSide("fifo", "sim").fitted(suite["4.5-ecn"])["template"]["dumbbell"]["forward"]
+    assert forward["queue"] == {"pfifo": {"limit": "165 packets"}}
+    forward = QueueSide("bfifo", "sim").fitted(suite["4.5-ecn"])["template"]["dumbbell"]["forward"]
+    assert forward["queue"] == {"bfifo": {"limit": f"{165 * 1514} bytes"}}
+    done = CliRunner().invoke(app, ["gate", "cubic", "reno", "--suite", "rfc7928"])
+    assert done.exit_code == 2 and "is about a queue discipline; cubic is none" in done.output
+
+
+def test_subflows_are_of_the_sender_under_test() -> None:
+    for name in ("7.10-multipath", "7.10-two-paths"):
+        contents = read_suite("rfc9743")[name]
+        made = read_side("bbr", "sim").fitted(contents)["flows"]
+        assert made[0]["mptcp"]["congestion_control"] == "bbr" and made[1]["tcp"] == "cubic"
+
+
+def test_the_cards_are_listed() -> None:
+    done = CliRunner().invoke(app, ["study", "list"], terminal_width=200)
+    assert "rfc9743" in done.output and "--aqm NAME" in done.output
+
+
+def test_the_pages_of_the_documentation() -> None:
+    index = INDEX.read_text(encoding="utf-8")
+    for card, newcomers in CARDS.items():
+        for new in newcomers:
+            page = page_of(card, new).read_text(encoding="utf-8")
+            name = page_of(card, new).name
+            (row,) = (line for line in index.splitlines() if f"({name})" in line)
+            cells = [cell.strip() for cell in row.strip("|").split("|")][1:5]
+            words = ("better", "same", "worse", "not known")
+            told = ", ".join(
+                f"{count} {word}" for count, word in zip(cells, words, strict=True) if count != "0"
+            )
+            assert f"{told} of" in page
+            for one in read_card(card).items:
+                assert re.search(rf"^\| {re.escape(one.item)} ", page, re.MULTILINE), one.item
+    listed = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert "scorecards/index" in listed
