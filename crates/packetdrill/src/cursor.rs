@@ -64,6 +64,15 @@ impl<'a> Cursor<'a> {
         self.text.get(self.at).copied()
     }
 
+    /// True if a number is next, and a sign behind it.
+    pub(crate) fn is_number_before(&mut self, sign: u8) -> bool {
+        self.skip();
+        let rest = &self.text[self.at..];
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let behind = rest[digits..].iter().find(|byte| !byte.is_ascii_whitespace());
+        digits > 0 && behind == Some(&sign)
+    }
+
     /// Takes a sign if it is next.
     pub(crate) fn take(&mut self, sign: &str) -> bool {
         self.skip();

@@ -80,7 +80,8 @@ fn small(cursor: &mut Cursor<'_>, what: &str) -> Result<u8, Wrong> {
 }
 
 fn ports(cursor: &mut Cursor<'_>) -> Result<Option<(u16, u16)>, Wrong> {
-    if !cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+    // Flags may begin with a digit, too: that of Accurate ECN's counter.
+    if !cursor.is_number_before(b'>') {
         return Ok(None);
     }
     let source = cursor.bounded("port", U16)?;
