@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dumbbell.errors import shortened
+
 #: Largest number of bits, and longest text.
 _MOST_BITS = 256
 _MOST_LETTERS = 10_000
@@ -70,9 +72,9 @@ class Evaluator:
             for statement in ast.parse(f"{text}\n\n").body:
                 self._statement(statement)
         except SyntaxError as error:
-            raise Failed(f"no Python: {error.msg}: {text.strip()}") from None
-        except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
-            raise Failed(f"{error}: {text.strip()}") from None
+            raise Failed(f"no Python: {error.msg}: {shortened(text.strip())}") from None
+        except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:
+            raise Failed(f"{error}: {shortened(text.strip())}") from None
 
     def _statement(self, node: ast.stmt) -> None:
         match node:

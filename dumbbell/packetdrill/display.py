@@ -53,9 +53,7 @@ def tap(found: Sequence[Played]) -> str:
 def junit(found: Sequence[Played], engine: str) -> str:
     """Results as JUnit XML."""
     cases = [
-        Case(
-            "script", one.script.name, None if one.passed else "\n".join(failure_lines(one))
-        )
+        Case("script", one.script.name, None if one.passed else "\n".join(failure_lines(one)))
         for one in found
     ]
     return xml("packetdrill", cases, [("engine", engine)])

@@ -11,7 +11,7 @@ const SCRIPT: &str = r#"--tolerance_usecs=9000
 +0 listen(3, 4) = 0
 +.1 < [ect0] SEW 0:0(0) win 32000 <mss 1000,sackOK,TS val 7 ecr 0,nop,wscale 7>
 +0~+.01 > S. 0:0(0) ack 1 <...>
-+0...+.2 accept(3, ..., ...) = 4
++0...0.2 accept(3, ..., ...) = 4
 +0 < [ce] 6. 1:11(10) ack 1 win 9 <nop,nop,sack 1:2 3:4>
 * > (tos 0x2) P. 1:5(4) ack 1
 +0 < icmp unreachable frag_needed mtu 1200 [1:5(4)]
@@ -55,7 +55,6 @@ fn said(rest: &str) -> (u32, String) {
 
 #[test]
 fn what_is_wrong_is_named_with_its_line() {
-    let packet = "+0 < . 1:1(0) ack 1 win 9";
     for (rest, line, message) in [
         ("+0 %{ assert True", 2, "`%{` has no `}%`"),
         ("+0 `true", 2, "`` ` `` has no `` ` ``"),
@@ -67,6 +66,8 @@ fn what_is_wrong_is_named_with_its_line() {
         ("+0 < . 1:70001(70000) win 9", 2, "payload 70000 is not between 0 and 65535"),
         ("+0 < . 1:1(0) ack 4294967296 win 9", 2, "is not between 0 and 4294967295"),
         ("+0 < . 1:1(0) ack 99999999999999999999 win 9", 2, "expected acknowledgment number"),
+        ("+0 < . 1:65536(65535) ack 1 win 9", 2, "payload 65535 is above 65455"),
+        ("+9999999 `true`", 2, "is above 1000000 s"),
         ("+0 < S 0:0(0) win 9 <mss 1000,wscale 7>", 2, "7 bytes of options"),
         ("+.2~+.1 > . 1:1(0) ack 1", 2, "backwards"),
         ("+0~+1 write(3, ..., 1) = 1", 2, "only a packet that is sent has a range"),
@@ -80,7 +81,14 @@ fn what_is_wrong_is_named_with_its_line() {
         assert!(found.1.contains(message) || message.starts_with("``"), "{rest}: {}", found.1);
     }
     assert_eq!(said("+0 write(3, ..., 1)\n+0 `true`").0, 3);
-    assert!(parsed(packet).is_err(), "the first event is at time 0, and 0 is meant");
+    let late = parsed("\n+.1 < . 1:1(0) ack 1 win 9").expect_err("late");
+    assert_eq!((late.line, late.message.as_str()), (2, "the first event is at time 0"));
+    for option in ["mtu=0", "mtu=99999999", "local_ip=::1", "local_ip=999.1.1.1", "netmask_ip=1.2.3.4",
+        "tolerance_usecs=-5", "tolerance_percent=NaN", "tolerance_percent=-1", "mss=70000"] {
+        let wrong = parsed(&format!("\n--{option}\n0 socket(..., 1, 2) = 3\n")).expect_err(option);
+        assert_eq!(wrong.line, 2, "{option}");
+        assert!(wrong.message.contains(option), "{}", wrong.message);
+    }
     let unknown = parsed("--unknown=1\n0 socket(..., 1, 2) = 3\n").expect_err("unknown");
     assert_eq!((unknown.line, unknown.message.contains("--unknown is not known")), (1, true));
 }
