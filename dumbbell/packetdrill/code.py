@@ -1,7 +1,7 @@
 """Python in a script, `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`, as far as scripts need it.
 
-Only what stands here is evaluated: assignments, assertions, `print`, arithmetic and comparisons. So a
-script from elsewhere can compute, and nothing else.
+Only what stands here is evaluated: assignments, assertions, `print`, arithmetic and
+comparisons. So a script from elsewhere can compute, and nothing else.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Evaluator:
     def _known(self, test: ast.expr) -> str:
         """Values of the names in a comparison, for its message."""
         names = {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}
-        shown = [f"{name} is {self._names[name]}" for name in sorted(names - NAMES.keys())]
+        shown = [f"{name} is {self._names[name]}" for name in sorted((names & self._names.keys()) - NAMES.keys())]
         return f": {', '.join(shown)}" if shown else ""
 
     def _value(self, node: ast.expr) -> Any:
@@ -119,8 +119,8 @@ class Evaluator:
                 values = (self._value(one) for one in node.values)
                 return all(values) if isinstance(node.op, ast.And) else any(values)
             case ast.Compare() if all(type(one) in _COMPARE for one in node.ops):
-                values = [self._value(one) for one in (node.left, *node.comparators)]
-                pairs = zip(node.ops, values, values[1:], strict=False)
+                sides = [self._value(one) for one in (node.left, *node.comparators)]
+                pairs = zip(node.ops, sides, sides[1:], strict=False)
                 return all(_COMPARE[type(op)](a, b) for op, a, b in pairs)
             case ast.Tuple():
                 return tuple(self._value(one) for one in node.elts)
@@ -137,7 +137,7 @@ def _bounded(operation: Callable[[Any, Any], Any], op: ast.operator, a: Any, b: 
         raise Failed(f"a shift by {b} bits")
     if isinstance(op, ast.Mult) and (isinstance(a, str | tuple) or isinstance(b, str | tuple)):
         raise Failed("a text is not multiplied here")
-    # A width in a format is a length that nobody bounds: numbers of more than three digits are none.
+    # Nobody bounds a width in a format, so numbers of more than three digits are refused.
     if isinstance(a, str) and any(word.isdigit() and len(word) > 3 for word in _words(a)):
         raise Failed("a format with a width above 999")
     result = operation(a, b)

@@ -1,4 +1,4 @@
-"""Parts of `dumbbell packetdrill` that need no kernel: code in scripts, files, results, the verb."""
+"""Parts of `dumbbell packetdrill` without a kernel: code in scripts, files, results, the verb."""
 
 from __future__ import annotations
 
@@ -52,6 +52,11 @@ def test_code_that_holds(text: str) -> None:
 def test_an_assertion_tells_the_values() -> None:
     with pytest.raises(Failed, match=r"assert tcpi_rtt == 11 \(10\): tcpi_rtt is 10"):
         ran("assert tcpi_rtt == 11, tcpi_rtt", tcpi_rtt=10)
+
+
+def test_an_assertion_with_a_function_or_an_unread_name_tells_what_it_knows() -> None:
+    with pytest.raises(Failed, match=r"assert abs\(a - 5\) < 2 and nobody: a is 1$"):
+        ran("assert abs(a - 5) < 2 and nobody", a=1)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +182,7 @@ def test_results_as_tap() -> None:
 def test_results_as_junit_and_json() -> None:
     root = ElementTree.fromstring(display.junit(FOUND, "linux"))
     assert len(list(root.iter("testcase"))) == 3
-    failures = [one for one in root.iter("failure")]
+    failures = list(root.iter("failure"))
     assert len(failures) == 2
     assert "flags <differ>" in "".join(failures[0].itertext()) + str(failures[0].attrib)
     scripts = display.to_json(FOUND, "linux")["scripts"]
