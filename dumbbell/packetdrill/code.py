@@ -99,7 +99,8 @@ class Evaluator:
     def _known(self, test: ast.expr) -> str:
         """Values of the names in a comparison, for its message."""
         names = {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}
-        shown = [f"{name} is {self._names[name]}" for name in sorted((names & self._names.keys()) - NAMES.keys())]
+        names = (names & self._names.keys()) - NAMES.keys()
+        shown = [f"{name} is {self._names[name]}" for name in sorted(names)]
         return f": {', '.join(shown)}" if shown else ""
 
     def _value(self, node: ast.expr) -> Any:
