@@ -1,7 +1,7 @@
 """Python in a script, `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`, as far as scripts need it.
 
-Only what stands here is evaluated: assignments, assertions, `print`, arithmetic and comparisons. So
-a script from elsewhere can compute, and nothing else.
+Only what stands here is evaluated: assignments, assertions, `print`, arithmetic and
+comparisons. So a script from elsewhere can compute, and nothing else.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from dumbbell.errors import shortened
 
 #: Largest number of bits, and longest text.
 _MOST_BITS = 256
@@ -74,9 +76,9 @@ class Evaluator:
             for statement in ast.parse(f"{text}\n\n").body:
                 self._statement(statement)
         except SyntaxError as error:
-            raise Failed(f"no Python: {error.msg}: {text.strip()}") from None
-        except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
-            raise Failed(f"{error}: {text.strip()}") from None
+            raise Failed(f"no Python: {error.msg}: {shortened(text.strip())}") from None
+        except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:
+            raise Failed(f"{error}: {shortened(text.strip())}") from None
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
@@ -101,7 +103,8 @@ class Evaluator:
     def _known(self, test: ast.expr) -> str:
         """Values of the names in a comparison, for its message."""
         names = {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}
-        shown = [f"{name} is {self._names[name]}" for name in sorted(names - NAMES.keys())]
+        names = (names & self._names.keys()) - NAMES.keys()
+        shown = [f"{name} is {self._names[name]}" for name in sorted(names)]
         return f": {', '.join(shown)}" if shown else ""
 
     def _value(self, node: ast.expr) -> Any:
@@ -121,8 +124,8 @@ class Evaluator:
                 truths = (self._value(one) for one in node.values)
                 return all(truths) if isinstance(node.op, ast.And) else any(truths)
             case ast.Compare() if all(type(one) in _COMPARE for one in node.ops):
-                values = [self._value(one) for one in (node.left, *node.comparators)]
-                pairs = zip(node.ops, values, values[1:], strict=False)
+                sides = [self._value(one) for one in (node.left, *node.comparators)]
+                pairs = zip(node.ops, sides, sides[1:], strict=False)
                 return all(_COMPARE[type(op)](a, b) for op, a, b in pairs)
             case ast.Tuple():
                 return tuple(self._value(one) for one in node.elts)
@@ -139,7 +142,7 @@ def _bounded(operation: Callable[[Any, Any], Any], op: ast.operator, a: Any, b: 
         raise Failed(f"a shift by {b} bits")
     if isinstance(op, ast.Mult) and (isinstance(a, str | tuple) or isinstance(b, str | tuple)):
         raise Failed("a text is not multiplied here")
-    # A width in a format is a length that nobody bounds: no number of more than three digits.
+    # Nobody bounds a width in a format, so numbers of more than three digits are refused.
     if isinstance(a, str) and any(word.isdigit() and len(word) > 3 for word in _words(a)):
         raise Failed("a format with a width above 999")
     result = operation(a, b)

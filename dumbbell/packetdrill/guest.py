@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from dumbbell._core import Monitor
 from dumbbell.engines.linux import death
@@ -17,6 +18,8 @@ from dumbbell.packetdrill.suite import Script
 #: its commands computes.
 LIMIT_S = 60.0
 _SEED = 1
+#: How the guest says on its console which command of the shell it runs.
+_RUNNING = "shell: "
 
 
 class Kernel:
@@ -42,6 +45,20 @@ class Kernel:
                 if error.exists():
                     return not_played(script, json.loads(error.read_bytes())["message"])
                 why = death.cause(console)
-                return not_played(script, f"the guest died{'' if why is None else f': {why}'}")
+                died = f"the guest died{'' if why is None else f': {why}'}"
+                return not_played(script, died, _line_of_shell(script, console))
         except EngineError as error:
-            return not_played(script, str(error).partition("; its console")[0])
+            message, _, said = str(error).partition("; its console")
+            return not_played(script, message, _line_of_shell(script, said.splitlines()))
+
+
+def _line_of_shell(script: Script, console: Iterable[str]) -> int:
+    """Line of the shell's command that was running, as the console says; 0: none was."""
+    told = [one for one in console if one.startswith("shell")]
+    if not told or not told[-1].startswith(_RUNNING):
+        return 0
+    begin = told[-1].removeprefix(_RUNNING)
+    text = "".join(one if one.isprintable() else " " for one in script.text)
+    commands = (at for at, one in enumerate(text) if one == "`")
+    found = (at for at in commands if text[at + 1 :].lstrip().startswith(begin))
+    return next((script.text.count("\n", 0, at) + 1 for at in found), 0)

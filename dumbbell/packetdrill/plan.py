@@ -133,6 +133,6 @@ def judged(script: Script, result: Mapping[str, Any], *, modelled: bool = False)
     )  # fmt: skip
 
 
-def not_played(script: Script, message: str) -> Played:
-    """A script that an engine could not play to its end."""
-    return Played(script, Verdict.FAILED, message=message)
+def not_played(script: Script, message: str, line: int = 0) -> Played:
+    """A script that an engine could not play to its end; `line`: where, if that is known."""
+    return Played(script, Verdict.FAILED, line, message)

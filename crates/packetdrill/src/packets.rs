@@ -7,6 +7,8 @@ use crate::Wrong;
 
 const U32: i64 = u32::MAX as i64;
 const U16: i64 = u16::MAX as i64;
+/// Largest payload beside the longest headers of IPv4 and TCP.
+const MOST_PAYLOAD: u16 = 65_535 - 20 - 60;
 /// Kind of the option of Accurate ECN whose first counter is that of ECT(0), and of ECT(1) (RFC 9768, 3.2.3).
 const ACCECN0: u8 = 172;
 const ACCECN1: u8 = 174;
@@ -17,6 +19,8 @@ const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xF9, 0x89];
 const MD5: u8 = 19;
 
 pub(crate) fn packet(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<Packet, Wrong> {
+    cursor.skip();
+    let line = cursor.line();
     let inbound = cursor.take("<");
     if !inbound {
         cursor.require(">")?;
@@ -36,10 +40,16 @@ pub(crate) fn packet(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<Packe
     let ports = ports(cursor)?;
     let segment = segment(cursor, defined)?;
     if inbound && segment.window.is_none() && !segment.flags.has(Flags::RST) {
-        return cursor.wrong("a packet that arrives needs a window: `win NUMBER`");
+        let message = "a packet that arrives needs a window: `win NUMBER`".to_owned();
+        return Err(Wrong { line, message });
+    }
+    if inbound && segment.payload_bytes > MOST_PAYLOAD {
+        let message = format!("payload {} is above {MOST_PAYLOAD}", segment.payload_bytes);
+        return Err(Wrong { line, message });
     }
     if inbound && segment.options.is_none() {
-        return cursor.wrong("`<...>` is for packets that are sent");
+        let message = "`<...>` is for packets that are sent".to_owned();
+        return Err(Wrong { line, message });
     }
     Ok(Packet { ip, ports, content: Content::Tcp(segment) })
 }
@@ -80,7 +90,8 @@ fn small(cursor: &mut Cursor<'_>, what: &str) -> Result<u8, Wrong> {
 }
 
 fn ports(cursor: &mut Cursor<'_>) -> Result<Option<(u16, u16)>, Wrong> {
-    if !cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+    // Flags may begin with a digit, too: that of Accurate ECN's counter.
+    if !cursor.is_number_before(b'>') {
         return Ok(None);
     }
     let source = cursor.bounded("port", U16)?;

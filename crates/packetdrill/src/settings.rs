@@ -95,20 +95,34 @@ impl Settings {
         Ok(())
     }
 
+    /// An address of the script's version of IP.
+    fn address(&self, name: &str, value: &str) -> Result<IpAddr, String> {
+        let found: IpAddr = number(name, value)?;
+        if found.is_ipv6() == (self.version == Version::V6) {
+            Ok(found)
+        } else {
+            Err(no_value(name, value))
+        }
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "ip_version" => {} // The defaults of the others follow from it: see `Script::version`.
-            "local_ip" => self.local = number(name, value)?,
-            "remote_ip" => self.remote = number(name, value.split('/').next().unwrap_or(""))?,
-            "gateway_ip" => self.gateway = number(name, value)?,
+            "local_ip" => self.local = self.address(name, value)?,
+            "remote_ip" => self.remote = self.address(name, value.split('/').next().unwrap_or(""))?,
+            "gateway_ip" => self.gateway = self.address(name, value)?,
             "netmask_ip" => {
                 let mask: Ipv4Addr = number(name, value)?;
-                self.prefix = u8::try_from(u32::from(mask).leading_ones()).unwrap_or(32);
+                let ones = u32::from(mask).leading_ones();
+                if ones != u32::from(mask).count_ones() {
+                    return Err(no_value(name, value));
+                }
+                self.prefix = u8::try_from(ones).unwrap_or(32);
             }
-            "mtu" => self.mtu = number(name, value)?,
+            "mtu" => self.mtu = within(name, value, 68, MOST_MTU)?,
             "mss" => self.mss = number(name, value)?,
-            "tolerance_usecs" => self.tolerance_us = number(name, value)?,
-            "tolerance_percent" => self.tolerance_percent = number(name, value)?,
+            "tolerance_usecs" => self.tolerance_us = within(name, value, 0, i64::from(u32::MAX))?,
+            "tolerance_percent" => self.tolerance_percent = within(name, value, 0.0, 1e6)?,
             "tcp_ts_tick_usecs" => self.ts_tick_us = number(name, value)?,
             "tcp_ts_ecr_scaled" => self.ts_ecr_scaled = true,
             "strict_segments" => self.strict_segments = true,
@@ -119,6 +133,9 @@ impl Settings {
         Ok(())
     }
 }
+
+/// Largest MTU of the device (drivers/net/tun.c).
+const MOST_MTU: u32 = 65_521;
 
 /// A version of IP by packetdrill's name of it.
 pub fn version_named(name: &str) -> Option<Version> {
@@ -154,5 +171,24 @@ pub fn words_of_runners(version: Version) -> Vec<(String, String)> {
 }
 
 fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
-    value.parse().map_err(|_| format!("--{name}={value}: this is no value of --{name}"))
+    value.parse().map_err(|_| no_value(name, value))
+}
+
+/// A number between two others; neither of them is NaN.
+fn within<T: std::str::FromStr + PartialOrd>(
+    name: &str,
+    value: &str,
+    least: T,
+    most: T,
+) -> Result<T, String> {
+    let found: T = number(name, value)?;
+    if (least..=most).contains(&found) {
+        Ok(found)
+    } else {
+        Err(no_value(name, value))
+    }
+}
+
+fn no_value(name: &str, value: &str) -> String {
+    format!("--{name}={value}: this is no value of --{name}")
 }

@@ -1,6 +1,7 @@
 //! Lines of the shell in a script, run as root of the guest.
 
 use crate::sys;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -38,10 +39,12 @@ pub(crate) fn ethtool(words: &[String]) -> Result<(), String> {
 const SHOWN: usize = 300;
 
 /// Runs a command in the script's folder, as packetdrill does: with its variables.
-pub(super) fn run(line: &str, folder: &Path) -> Result<(), String> {
+pub(super) fn run(given: &str, folder: &Path) -> Result<(), String> {
     let pid = std::process::id().to_string();
     // `set_sysctls.py` names its file by this variable, and scripts name it by their parent's number.
-    let line = line.replace("${PPID}", &pid);
+    let line = given.replace("${PPID}", &pid);
+    // The host says which command was running, if it ends the guest.
+    say(&format!("shell: {}", shown(given)));
     let output = Command::new("/bin/sh")
         .args(["-c", &line])
         .current_dir(folder)
@@ -50,12 +53,24 @@ pub(super) fn run(line: &str, folder: &Path) -> Result<(), String> {
         .env("TMPDIR", "/tmp")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("`{line}`: {error}"))?;
+        .map_err(|error| format!("`{}`: {error}", shown(&line)))?;
+    say("shell ended");
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let said: String = said.trim().chars().take(SHOWN).collect();
+    let said = shown(&said);
     let why = if said.is_empty() { String::new() } else { format!(": {said}") };
-    Err(format!("`{}` failed with {}{why}", line.trim(), output.status))
+    Err(format!("`{}` failed with {}{why}", shown(&line), output.status))
+}
+
+/// A line on the console.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// The beginning of a text, without control characters.
+fn shown(text: &str) -> String {
+    let plain = text.trim().chars().map(|letter| if letter.is_control() { ' ' } else { letter });
+    plain.take(SHOWN).collect()
 }
