@@ -203,7 +203,7 @@ def test_lines_of_times_and_the_summary() -> None:
     [
         (["no.pkt"], "No such file"),
         (["."], "no file ends with .pkt"),
-        (["good.pkt", "--engine", "sim"], "plays no scripts of packetdrill"),
+        (["good.pkt", "--engine", "sim", "--profile", "linux-6.13"], "did you mean linux-6.1"),
         (["good.pkt", "--engine", "nonsense"], "nonsense"),
         (["good.pkt", "-D", "A"], "--define A: expected NAME=VALUE"),
         (["good.pkt", "--tap", "empty"], "empty"),

@@ -45,7 +45,7 @@ impl End<'_> {
             // The third segment reflects an ECN field; it reports no counter (`tcp_check_req`).
             self.sender.ecn_arrives(ecn_field, false);
             self.sender.ecn_accepted(&self.receiver.ecn);
-            self.sender.accept(now, segment, rtt);
+            self.sender.accept(now, segment, rtt, self.receiver.syn_ack_timeouts);
         }
         let mut rejected = false;
         if self.sender.phase == Phase::Established {

@@ -135,8 +135,13 @@ impl Sender {
 
     /// Establishes a passively opened connection with the peer's first segment after its SYN
     /// (`tcp_rcv_state_process` in SYN_RECV). `rtt_us` is the RTT of the SYN-ACK.
-    pub(super) fn accept(&mut self, now: Time, segment: &Segment, rtt_us: Option<u64>) {
+    ///
+    /// `again`: retransmissions of the SYN-ACK.
+    pub(super) fn accept(&mut self, now: Time, segment: &Segment, rtt_us: Option<u64>, again: u32) {
         self.set_now(now);
+        if again > 1 {
+            self.window.cwnd = 1; // RFC 5681 §3.1; `tcp_init_transfer`.
+        }
         self.established(segment, rtt_us);
         self.last_send = self.jiffies();
     }

@@ -5,7 +5,6 @@ use super::rtx_queue::{SegmentId, Sent};
 use super::sender::Sender;
 use super::xmit_timer::Pending;
 use dumbbell_cc::{CaEvent, CaState};
-use dumbbell_model::scenario::Source;
 use dumbbell_model::Time;
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::tcp::Flags;
@@ -171,12 +170,9 @@ impl Sender {
         Some(length)
     }
 
-    /// Returns true if Nagle's algorithm holds a small segment. Web servers and browsers set
-    /// TCP_NODELAY.
+    /// Returns true if Nagle's algorithm holds a small segment.
     fn nagle_holds(&self) -> bool {
-        self.buffer.writer.source() != Source::Session
-            && self.scoreboard.packets_out > 0
-            && self.small_seq > self.snd_una
+        !self.buffer.nodelay && self.scoreboard.packets_out > 0 && self.small_seq > self.snd_una
     }
 
     /// Maximum segments per skb: about 1 ms at the pacing rate, more for small RTTs

@@ -1,11 +1,13 @@
 //! Application and send buffer of the sender.
 
 use super::sender::Sender;
-use dumbbell_model::writer::Writer;
+use dumbbell_model::writer::{Source, Writer};
 use dumbbell_model::{TcpOptions, Time};
 
 pub(crate) struct SendBuffer {
     pub(super) writer: Writer,
+    /// TCP_NODELAY, which web servers and browsers set.
+    pub(super) nodelay: bool,
     /// Payload bytes written.
     pub(super) written_bytes: u64,
     /// True if the application writes no more data.
@@ -28,6 +30,7 @@ pub(crate) struct SendBuffer {
 impl SendBuffer {
     pub(super) fn new(writer: Writer, options: &TcpOptions) -> Self {
         Self {
+            nodelay: writer.source() == Source::Session,
             writer,
             written_bytes: 0,
             stopped: false,

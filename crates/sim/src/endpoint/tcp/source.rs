@@ -226,7 +226,13 @@ impl Sender {
     /// Sends a segment of at most `most_bytes` bytes into a small window (`tcp_write_wakeup`).
     pub(crate) fn send_fitting(&mut self, most_bytes: u32) {
         let small_seq = self.small_seq;
+        let before = self.out.len();
         self.write_xmit(Push::Fitting { most_bytes });
+        if self.out.len() > before {
+            if let Some(sent) = self.out.last_mut() {
+                sent.flags.psh = true;
+            }
+        }
         self.small_seq = small_seq; // Nagle's algorithm does not count it.
     }
 }

@@ -87,6 +87,7 @@ struct Socket {
     connected: bool,
     non_blocking: bool,
     sndbuf: Option<u64>,
+    nodelay: bool,
 }
 
 struct Connection {
@@ -94,11 +95,19 @@ struct Connection {
     receiver: Receiver,
     wire: Wire,
     soft: SoftRange,
+    /// True if this end's FIN followed the peer's.
+    answers: bool,
 }
 
 impl Connection {
     fn end(&mut self) -> End<'_> {
         End { sender: &mut self.sender, receiver: &mut self.receiver }
+    }
+
+    /// The application writes no more.
+    fn stop(&mut self, now: Time) {
+        self.answers |= self.receiver.finished && !self.sender.fin;
+        self.end().send(now, |sender| sender.stop(now));
     }
 }
 
@@ -141,9 +150,10 @@ impl Model<'_> {
         let cc = dumbbell_cc::new(self.control, &agreed, &NoPlugins, "script");
         let mut sender = Sender::new(self.control, cc, &agreed, writer, false, rng);
         sender.offers = SynOptions::of(&self.options);
+        sender.buffer.nodelay = self.sockets.values().any(|socket| socket.nodelay);
         let mut receiver = Receiver::new(&agreed, READS_NOTHING, self.control);
         receiver.advertise(self.options.mtu_bytes);
-        Connection { sender, receiver, wire, soft: SoftRange::NOT_QUEUED }
+        Connection { sender, receiver, wire, soft: SoftRange::NOT_QUEUED, answers: false }
     }
 
     /// Options that this end and a SYN agree on (RFC 7323, 1.3; RFC 2018, 2).
@@ -380,7 +390,7 @@ impl Model<'_> {
             if !connection.sender.is_open() {
                 return lacks("closing a connection that is not established");
             }
-            connection.end().send(now, |sender| sender.stop(now));
+            connection.stop(now);
             self.drain();
         }
         Ok(done(0))
@@ -404,6 +414,18 @@ impl Model<'_> {
                 Ok(done(0))
             }
             Some(Value::Word(name)) if name == "SO_REUSEADDR" => Ok(done(0)),
+            Some(Value::Word(name)) if name == "TCP_NODELAY" => {
+                self.socket(call)?.nodelay = value != 0;
+                let connected = self.socket(call)?.connected;
+                let now = self.now;
+                if let Some(connection) = self.connection.as_mut().filter(|_| connected) {
+                    connection.sender.buffer.nodelay = value != 0;
+                    // What waited is sent (`tcp_push_pending_frames`).
+                    connection.end().send(now, |sender| sender.push_pending());
+                    self.drain();
+                }
+                Ok(done(0))
+            }
             Some(Value::Word(name)) => lacks(format!("the socket option {name}")),
             _ => lacks("a socket option without a name"),
         }
@@ -466,7 +488,12 @@ impl System for Model<'_> {
             return lacks("options of TCP Fast Open and MD5");
         }
         let opens = tcp.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
-        if opens && self.connection.as_ref().is_none_or(|one| one.receiver.established) {
+        let known = |one: &Connection| one.wire.remote_port() == tcp.source_port;
+        let waits = |one: &Connection| matches!(one.sender.phase, Phase::SynSent { .. });
+        if opens && self.connection.as_ref().is_some_and(waits) {
+            return lacks("a simultaneous open");
+        }
+        if opens && !self.connection.as_ref().is_some_and(known) {
             if !self.sockets.values().any(|socket| socket.listens) {
                 return lacks("a SYN without a listening socket");
             }
@@ -550,7 +577,7 @@ impl System for Model<'_> {
 
     fn info(&mut self, _fd: i64) -> Result<BTreeMap<String, i128>, String> {
         match &self.connection {
-            Some(connection) => Ok(state::of(&connection.sender, &connection.receiver)),
+            Some(one) => Ok(state::of(&one.sender, &one.receiver, one.answers)),
             None => Err("there is no connection".to_owned()),
         }
     }
@@ -627,7 +654,7 @@ impl Model<'_> {
             "close" => self.close(call)?,
             "shutdown" if argument(call, 1)? == 1 => {
                 let now = self.now;
-                self.connected(call)?.end().send(now, |sender| sender.stop(now));
+                self.connected(call)?.stop(now);
                 self.drain();
                 done(0)
             }

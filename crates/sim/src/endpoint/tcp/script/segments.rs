@@ -3,9 +3,10 @@
 use dumbbell_model::TcpOptions;
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::read::{Header, Numbers};
+use dumbbell_packet::tcp::Syn;
 use dumbbell_packet::wire::{self, FlowHeaders};
 use dumbbell_packet::{Body, Packet, Segment};
-use dumbbell_packetdrill::script::TcpOption;
+use dumbbell_packetdrill::script::{Flags, TcpOption};
 use dumbbell_packetdrill::wire::Tcp;
 use std::net::IpAddr;
 
@@ -46,6 +47,11 @@ impl Wire {
         Self { side, local, remote, numbers, headers, count: 0 }
     }
 
+    /// Port of the peer.
+    pub(super) fn remote_port(&self) -> u16 {
+        self.remote.1
+    }
+
     /// Windows are scaled, as both ends agreed.
     pub(super) fn scales_window(&mut self, scales: bool) {
         self.headers.scales_window = scales;
@@ -78,13 +84,24 @@ impl Wire {
     /// A segment of the peer, with its ECN field.
     pub(super) fn segment(&mut self, packet: &Tcp) -> (Segment, u8) {
         let peer = 1 - self.side;
-        if packet.flags & 2 != 0 {
+        let syn = packet.flags & Flags::SYN != 0;
+        let initial = self.numbers.initial(peer);
+        // A SYN with another number does not begin the connection anew.
+        let late = syn && initial.is_some_and(|initial| initial != packet.seq);
+        let mut packet = in_order_of_linux(packet);
+        if late {
+            packet.flags &= !Flags::SYN;
+        } else if syn {
             self.headers.initial[peer] = packet.seq;
         }
-        let bytes = in_order_of_linux(packet).bytes();
+        let bytes = packet.bytes();
         let header = if packet.source.is_ipv6() { 40 } else { 20 };
         let tcp = &bytes[header..];
-        let segment = self.numbers.segment(peer, &Header(tcp), tcp.len() as u32);
+        let mut segment = self.numbers.segment(peer, &Header(tcp), tcp.len() as u32);
+        if late {
+            let answers = packet.flags & Flags::ACK != 0;
+            segment.flags.syn = if answers { Syn::Answers } else { Syn::Opens };
+        }
         (segment, packet.tos & 3)
     }
 }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 /// Sysctls of things that a script of the model never reaches, and those whose effect is the same
 /// for any value that suites set.
-const WITHOUT_EFFECT: [&str; 11] = [
+const WITHOUT_EFFECT: [&str; 13] = [
+    // TCP builds skbs of several segments for every device (since Linux 4.17).
+    "tso",
+    "gso",
     "tcp_fastopen",
     "tcp_fastopen_key",
     "tcp_fastopen_blackhole_timeout_sec",
@@ -21,8 +24,8 @@ const WITHOUT_EFFECT: [&str; 11] = [
 ];
 
 /// What a handshake agrees on: a sysctl has no effect on it later.
-const AGREED: [&str; 6] =
-    ["tcp_timestamps", "tcp_sack", "tcp_dsack", "tcp_window_scaling", "tcp_ecn", "gso"];
+const AGREED: [&str; 5] =
+    ["tcp_timestamps", "tcp_sack", "tcp_dsack", "tcp_window_scaling", "tcp_ecn"];
 
 /// Sets a sysctl of a connection that has begun, as far as it still looks at it.
 pub(super) fn set_later(options: &mut Arc<TcpOptions>, name: &str, value: &str) {
@@ -34,10 +37,6 @@ pub(super) fn set_later(options: &mut Arc<TcpOptions>, name: &str, value: &str) 
 /// Sets a sysctl. True if it is known.
 pub(super) fn set(options: &mut TcpOptions, name: &str, value: &str) -> bool {
     if WITHOUT_EFFECT.contains(&name) {
-        return true;
-    }
-    if name == "tso" || name == "gso" {
-        options.gso &= value != "0";
         return true;
     }
     let Ok(Value::Object(mut fields)) = serde_json::to_value(&*options) else { return false };
