@@ -1,4 +1,4 @@
-"""Our scripts on the simulator's TCP. Kernels pass all of them: each difference has its cause here."""
+"""Our scripts on the simulator's TCP: kernels pass all of them, each difference has its cause."""
 
 from __future__ import annotations
 
