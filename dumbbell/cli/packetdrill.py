@@ -93,7 +93,7 @@ def packetdrill(
                     console.out.print(line, soft_wrap=True)
             if times:
                 console.out.print(f"{one.script.name}: {one.verdict.value}", soft_wrap=True)
-                for line in display.times(one):
+                for line in (*display.times(one), *display.printed(one)):
                     console.out.print(line, soft_wrap=True)
         for line in display.lacking(found):
             console.out.print(line, soft_wrap=True)

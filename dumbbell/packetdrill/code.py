@@ -87,18 +87,23 @@ class Evaluator:
                     said = "" if node.msg is None else f" ({self._value(node.msg)})"
                     raise Failed(f"assert {ast.unparse(node.test)}{said}{self._known(node.test)}")
             case ast.Assign(targets=[ast.Name(id=name)]):
-                self._names[name] = self._value(node.value)
+                self._names[name] = _single(self._value(node.value))
             case ast.AugAssign(target=ast.Name(id=name)):
                 sum_ = ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value)
-                self._names[name] = self._value(sum_)
+                self._names[name] = _single(self._value(sum_))
             case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=args)):
-                self.printed.append(" ".join(str(self._value(one)) for one in args))
+                self._print(" ".join(str(self._value(one)) for one in args))
             case ast.Expr():
                 self._value(node.value)
             case ast.Pass():
                 pass
             case _:
                 raise Failed(f"not evaluated here: {ast.unparse(node)}")
+
+    def _print(self, text: str) -> None:
+        if sum(map(len, self.printed)) + len(text) > _MOST_LETTERS:
+            raise Failed(f"more than {_MOST_LETTERS} letters are printed")
+        self.printed.append(text)
 
     def _known(self, test: ast.expr) -> str:
         """Values of the names in a comparison, for its message."""
@@ -136,6 +141,13 @@ class Evaluator:
         raise Failed(f"not evaluated here: {ast.unparse(node)}")
 
 
+def _single(value: Any) -> Any:
+    """A number or a text: what names keep. Raises :class:`Failed` for several in one."""
+    if isinstance(value, tuple):
+        raise Failed("a name keeps one number or text")
+    return value
+
+
 def _bounded(operation: Callable[[Any, Any], Any], op: ast.operator, a: Any, b: Any) -> Any:
     """An operation whose result is bounded by its operands. Raises :class:`Failed` for another."""
     if isinstance(op, ast.LShift) and isinstance(b, int) and b > _MOST_BITS:
@@ -143,6 +155,10 @@ def _bounded(operation: Callable[[Any, Any], Any], op: ast.operator, a: Any, b: 
     if isinstance(op, ast.Mult) and (isinstance(a, str | tuple) or isinstance(b, str | tuple)):
         raise Failed("a text is not multiplied here")
     # Nobody bounds a width in a format, so numbers of more than three digits are refused.
+    if isinstance(a, str) and isinstance(op, ast.Mod) and "*" in a:
+        raise Failed("a format whose width is a number of its own")
+    if isinstance(op, ast.Add) and isinstance(a, tuple):
+        raise Failed("tuples are not added here")
     if isinstance(a, str) and any(word.isdigit() and len(word) > 3 for word in _words(a)):
         raise Failed("a format with a width above 999")
     result = operation(a, b)

@@ -34,6 +34,11 @@ def times(played: Played) -> Iterator[str]:
             yield f"  line {one.line}: sent at {at}, {one.at_us - one.expected_us:+d} µs"
 
 
+def printed(played: Played) -> Iterator[str]:
+    """What the script's code printed."""
+    yield from (f"  printed: {one}" for one in played.printed)
+
+
 def lacking(found: Sequence[Played]) -> Iterator[str]:
     """A line for each thing that the simulator does not have, with the number of scripts."""
     causes = Counter(one.message for one in found if one.verdict is Verdict.NOT_MODELLED)
@@ -84,6 +89,7 @@ def to_json(found: Sequence[Played], engine: str) -> dict[str, Any]:
                 "expected": one.expected,
                 "sent": one.sent,
                 "deviation_us": one.deviation_us,
+                "printed": list(one.printed),
                 "packets": [
                     {"line": p.line, "expected_us": p.expected_us, "at_us": p.at_us}
                     for p in one.seen

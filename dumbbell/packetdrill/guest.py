@@ -32,9 +32,9 @@ class Kernel:
     def play(self, script: Script, plan: Plan, monitor: Monitor) -> Played:
         """Plays a script. The same script gives the same result, to the microsecond."""
         files = {"packetdrill.json": plan.text(script)}
-        command = self._engine.command
+        command, name = self._engine.command, "_".join(script.path.parts[1:])
         try:
-            with booted(command, guest_program(), files, _SEED, LIMIT_S, monitor) as (
+            with booted(command, guest_program(), files, _SEED, LIMIT_S, monitor, name=name) as (
                 folder,
                 console,
             ):

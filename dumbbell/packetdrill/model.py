@@ -7,6 +7,7 @@ import json
 from dumbbell import _core
 from dumbbell._core import Monitor
 from dumbbell.errors import EngineError, nearest_name
+from dumbbell.files.input import read_file
 from dumbbell.packetdrill.plan import Plan, Played, judged
 from dumbbell.packetdrill.suite import MOST_BYTES, Script
 
@@ -33,9 +34,8 @@ class Model:
 
         def read(path: str) -> str | None:
             try:
-                with (script.path.parent / path).open("rb") as file:
-                    return file.read(MOST_BYTES).decode()
-            except (OSError, UnicodeDecodeError, ValueError):
+                return read_file(script.path.parent / path, MOST_BYTES).decode()
+            except (OSError, UnicodeDecodeError):
                 return None
 
         result = _core.play_packetdrill(plan.text(script), self._profile, read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,13 +50,16 @@ def find_scripts(places: Sequence[Path]) -> list[Script]:
             found.setdefault(place.absolute(), place.name)
     if len(found) > MOST_SCRIPTS:
         raise _wrong(f"{len(found)} scripts are more than {MOST_SCRIPTS}")
-    return [Script(path, name, _text(path)) for path, name in found.items()]
+    counts = Counter(found.values())
+    # Two folders may have scripts of one name.
+    named = {path: name if counts[name] == 1 else str(path) for path, name in found.items()}
+    return [Script(path, name, _text(path)) for path, name in named.items()]
 
 
 def _text(path: Path) -> str:
     try:
         content = read_file(path, MOST_BYTES)
-        return content.decode()
+        return content.decode("utf-8-sig")
     except TooLargeError as error:
         raise _wrong(f"{path}: {error}") from None
     except OSError as error:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dumbbell.packetdrill.engine import player_named
-from dumbbell.packetdrill.plan import Plan, Verdict
+from dumbbell.packetdrill.plan import Plan, Played, Verdict
 from dumbbell.packetdrill.playing import play_all
 from dumbbell.packetdrill.suite import find_scripts
 from tests.packetdrill.test_scripts import FOLDER
@@ -44,3 +46,56 @@ def test_the_same_script_gives_the_same_times() -> None:
     first, again = (play_all(player, scripts, Plan(), workers=2) for _ in range(2))
     assert first == again
     assert any(one.seen for one in first)
+
+
+def played(text: str, folder: Path, profile: str | None = None) -> Played:
+    path = folder / "one.pkt"
+    path.write_text(text, encoding="utf-8")
+    return play_all(player_named("sim", profile), find_scripts([path]), Plan(), workers=1)[0]
+
+
+OPEN = """\
+    0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+   +0 bind(3, ..., ...) = 0
+   +0 listen(3, 1) = 0
+   +0 < S 0:0(0) win 65535 <mss 1000,sackOK,nop,nop,nop,wscale 7>
+   +0 > S. 0:0(0) ack 1 <...>
+ +.01 < . 1:1(0) ack 1 win 1000
+   +0 accept(3, ..., ...) = 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "verdict", "says"),
+    [
+        ("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0", Verdict.PASSED, ""),
+        ("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [111], [4]) = 0", Verdict.NOT_MODELLED, "getsock"),
+        ("+0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 5", Verdict.NOT_MODELLED, "not of TCP"),
+        ("+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = -1", Verdict.FAILED, "descriptor"),
+        ("+0 bind(77, ..., ...) = 0", Verdict.FAILED, "no descriptor 77"),
+        ("+0 read(4, ..., -1) = 1000", Verdict.NOT_MODELLED, "a buffer of -1 bytes"),
+        ("+0 shutdown(4, SHUT_WR) = 0\n+0 write(4, ..., 9) = -1 EPIPE", Verdict.PASSED, ""),
+        ("+0 `sysctl -q net.ipv4.tcp_min_tso_segs=0`", Verdict.NOT_MODELLED, "tcp_min_tso_segs=0"),
+        ("+0 `sysctl -q net.ipv4.hz=0`", Verdict.NOT_MODELLED, "hz=0"),
+        ("+0 `./loop.sh`", Verdict.FAILED, "more than 10000 commands"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_beyond_the_model_is_no_pass(
+    lines: str, verdict: Verdict, says: str, tmp_path: Path
+) -> None:
+    (tmp_path / "loop.sh").write_text("./loop.sh\n" * 12)
+    found = played(f"{OPEN}   {lines}\n", tmp_path)
+    assert (found.verdict, says in found.message) == (verdict, True), found.message
+
+
+def test_a_huge_send_buffer_is_the_largest_one(tmp_path: Path) -> None:
+    lines = "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [4000000000000000000], 4) = 0\n"
+    found = played(f"{OPEN}{lines}+0 write(4, ..., 100000000) = 100000000\n", tmp_path)
+    assert found.verdict is Verdict.NOT_MODELLED
+    assert "send buffer" in found.message
+
+
+@pytest.mark.parametrize("mss", [0, 1, 47, 65535])
+def test_any_mss_of_a_syn_is_taken(mss: int, tmp_path: Path) -> None:
+    text = OPEN.replace("mss 1000", f"mss {mss}")
+    assert played(f"{text}+0 write(4, ..., 3) = 3\n+0 > P. 1:4(3) ack 1\n", tmp_path).passed

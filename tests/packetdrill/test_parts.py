@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dumbbell.cli import app
-from dumbbell.errors import DumbbellError
+from dumbbell.engines.linux import launch
+from dumbbell.errors import DumbbellError, EngineError
 from dumbbell.packetdrill import display
 from dumbbell.packetdrill.code import Evaluator, Failed
 from dumbbell.packetdrill.plan import Plan, Played, Seen, Verdict, judged
@@ -222,3 +223,37 @@ def test_calls_that_are_refused(
     assert result.exit_code == 2, result.output
     assert says in result.output + result.stderr
     assert "Traceback" not in result.output + result.stderr
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'a = "%*d" % (900000000, 1)',
+        "a = (1, 2)",
+        "assert (1, 2) + (3, 4) == (1, 2, 3, 4)",
+        'print("%999d" % 1)\n' * 30,
+    ],
+)
+def test_code_takes_no_memory_without_bound(code: str) -> None:
+    with pytest.raises(Failed):
+        Evaluator().run(code, {})
+
+
+def test_two_folders_may_have_scripts_of_one_name(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.pkt").write_text(
+            "\N{ZERO WIDTH NO-BREAK SPACE}0 close(3) = 0\n", encoding="utf-8"
+        )
+    found = find_scripts([tmp_path / "a", tmp_path / "b"])
+    assert len({one.name for one in found}) == 2
+    assert all(one.text.startswith("0 ") for one in found)
+
+
+def test_a_kept_folder_replaces_only_one_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    with pytest.raises(EngineError, match="no folder of a run"):
+        launch._keep(tmp_path / "run", tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").exists()

@@ -297,7 +297,7 @@ impl TcpOptions {
     ///
     /// # Errors
     /// The first option out of range.
-    pub(crate) fn check(&self, at: &str) -> Result<(), ScenarioError> {
+    pub fn check(&self, at: &str) -> Result<(), ScenarioError> {
         for (name, number) in self.numbers() {
             let entry = ENTRIES.iter().find(|entry| entry.parameter.name == name);
             entry.map_or(Ok(()), |entry| entry.parameter.check(at, number.into()))?;

@@ -117,6 +117,11 @@ impl<'a> Cursor<'a> {
     /// Takes everything up to white space or one of some signs.
     pub(crate) fn until(&mut self, ends: &[u8]) -> &'a str {
         self.skip();
+        self.here(ends)
+    }
+
+    /// The same without skipping what is before it.
+    pub(crate) fn here(&mut self, ends: &[u8]) -> &'a str {
         let rest = &self.text[self.at..];
         let end = rest
             .iter()

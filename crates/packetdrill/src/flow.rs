@@ -70,7 +70,7 @@ impl Flow {
 
     /// The connection that a packet for a listening socket begins; `earlier`: connections before.
     pub fn accepted(settings: &Settings, packet: &Segment, earlier: u16) -> Self {
-        let remote = (settings.remote, REMOTE_PORT + earlier);
+        let remote = (settings.remote, REMOTE_PORT.saturating_add(earlier));
         let state = State::SynReceived;
         Self { state, remote, remote_isn: packet.seq, ..Self::new(None, settings) }
     }

@@ -139,12 +139,16 @@ fn flags(cursor: &mut Cursor<'_>) -> Result<(Flags, Option<u8>), Wrong> {
                 ace = letter.to_digit(8).and_then(|digit| u8::try_from(digit).ok());
                 0
             }
-            _ => return cursor.wrong(format!("`{text}` are no flags: of FSRPEWAU and `.`")),
+            _ => {
+                return cursor.wrong(format!("`{text}`: flags are of FSRPEWAU, `.` and one digit"))
+            }
         };
     }
     let ecn = bits & (Flags::ECE | Flags::CWR | Flags::AE);
     if text.is_empty() || (ace.is_some() && ecn != 0) {
-        return cursor.wrong(format!("`{text}` are no flags: either E, W, A or a digit"));
+        return cursor.wrong(format!(
+            "`{text}`: flags are of FSRPEWAU and `.`, and have either E, W, A or a digit"
+        ));
     }
     if let Some(ace) = ace {
         bits |= u16::from(ace & 1) * Flags::ECE + u16::from(ace >> 1 & 1) * Flags::CWR;

@@ -48,7 +48,7 @@ fn options(cursor: &mut Cursor<'_>, defined: &mut Defined) -> Result<Vec<ScriptO
         let Some(name) = cursor.word() else {
             return cursor.expected("the name of an option");
         };
-        let value = if cursor.take("=") { Some(cursor.until(b"").to_owned()) } else { None };
+        let value = if cursor.take("=") { Some(cursor.here(b"").to_owned()) } else { None };
         if name == "define" {
             match value.as_deref().and_then(|value| value.split_once('=')) {
                 Some((word, value)) => defined.push((word.to_owned(), value.to_owned())),

@@ -243,7 +243,7 @@ impl<'a> Player<'a> {
         match &packet.content {
             Content::Tcp(segment) if listens => {
                 self.add(Flow::accepted(settings, segment, self.accepted));
-                self.accepted += 1;
+                self.accepted = self.accepted.saturating_add(1);
             }
             Content::Tcp(_) => {}
             Content::Icmp(icmp) => return self.icmp(packet, icmp),

@@ -9,8 +9,10 @@ pub enum Step {
     Other(String),
 }
 
-/// Deepest nesting of files that call others.
+/// Deepest nesting of files that call others, most commands, and longest text of all files together.
 const DEEPEST: usize = 8;
+const MOST_COMMANDS: usize = 10_000;
+const MOST_BYTES: usize = 1 << 20;
 
 /// Steps of a text of the shell.
 ///
@@ -19,36 +21,55 @@ const DEEPEST: usize = 8;
 /// # Errors
 /// A file cannot be read, or the text has no end.
 pub fn steps(text: &str, read: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Step>, String> {
-    let mut steps = Vec::new();
-    collect(text, read, 0, &mut steps)?;
-    Ok(steps)
+    let mut found = Found::default();
+    found.collect(text, read, 0)?;
+    Ok(found.steps)
 }
 
-fn collect(
-    text: &str,
-    read: &dyn Fn(&str) -> Option<String>,
-    depth: usize,
-    steps: &mut Vec<Step>,
-) -> Result<(), String> {
-    for words in commands(text)? {
-        let Some((first, rest)) = words.split_first() else { continue };
-        let name = first.rsplit('/').next().unwrap_or(first);
-        match name {
-            "sysctl" => settings(rest.iter().filter(|word| !word.starts_with('-')), steps),
-            "set_sysctls.py" => settings(rest.iter(), steps),
-            "ethtool" => offloads(rest, steps),
-            // The host is as new before each script, and its device has no queue of its own.
-            _ if name.starts_with("sysctl_restore") => {}
-            "ip" if rest.first().is_some_and(|word| word == "tcp_metrics") => {}
-            "tc" if rest.ends_with(&["root".to_owned(), "pfifo".to_owned()]) => {}
-            _ if name.ends_with(".sh") && depth < DEEPEST => {
-                let content = read(first).ok_or_else(|| format!("{first} cannot be read"))?;
-                collect(&content, read, depth + 1, steps)?;
-            }
-            _ => steps.push(Step::Other(words.join(" "))),
+#[derive(Default)]
+struct Found {
+    steps: Vec<Step>,
+    commands: usize,
+    bytes: usize,
+}
+
+impl Found {
+    fn collect(
+        &mut self,
+        text: &str,
+        read: &dyn Fn(&str) -> Option<String>,
+        depth: usize,
+    ) -> Result<(), String> {
+        self.bytes = self.bytes.saturating_add(text.len());
+        if self.bytes > MOST_BYTES {
+            return Err(format!("the shell's files are longer than {MOST_BYTES} bytes"));
         }
+        for words in commands(text)? {
+            self.commands += 1;
+            if self.commands > MOST_COMMANDS {
+                return Err(format!("more than {MOST_COMMANDS} commands"));
+            }
+            let Some((first, rest)) = words.split_first() else { continue };
+            let name = first.rsplit('/').next().unwrap_or(first);
+            match name {
+                "sysctl" => {
+                    settings(rest.iter().filter(|word| !word.starts_with('-')), &mut self.steps);
+                }
+                "set_sysctls.py" => settings(rest.iter(), &mut self.steps),
+                "ethtool" => offloads(rest, &mut self.steps),
+                // The host is as new before each script, and its device has no queue of its own.
+                _ if name.starts_with("sysctl_restore") => {}
+                "ip" if rest.first().is_some_and(|word| word == "tcp_metrics") => {}
+                "tc" if rest.ends_with(&["root".to_owned(), "pfifo".to_owned()]) => {}
+                _ if name.ends_with(".sh") && depth < DEEPEST => {
+                    let content = read(first).ok_or_else(|| format!("{first} cannot be read"))?;
+                    self.collect(&content, read, depth + 1)?;
+                }
+                _ => self.steps.push(Step::Other(words.join(" "))),
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// `net.ipv4.tcp_sack=1`, `/proc/sys/net/ipv4/tcp_sack=1`.

@@ -61,7 +61,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("+0 write(3, \"a, 1) = 1", 2, "`\"` has no `\"`"),
         ("+0 < . 1:1001(10) ack 1 win 9", 2, "1:1001 are not 10 bytes"),
         ("+0 < . 1:1(0) ack 1", 2, "a packet that arrives needs a window"),
-        ("+0 < X 1:1(0) win 9", 2, "`X` are no flags"),
+        ("+0 < X 1:1(0) win 9", 2, "`X`: flags are of"),
         ("+0 < . -1:1(2) win 9", 2, "sequence number -1 is not between 0 and"),
         ("+0 < . 1:70001(70000) win 9", 2, "payload 70000 is not between 0 and 65535"),
         ("+0 < . 1:1(0) ack 4294967296 win 9", 2, "is not between 0 and 4294967295"),
@@ -83,8 +83,17 @@ fn what_is_wrong_is_named_with_its_line() {
     assert_eq!(said("+0 write(3, ..., 1)\n+0 `true`").0, 3);
     let late = parsed("\n+.1 < . 1:1(0) ack 1 win 9").expect_err("late");
     assert_eq!((late.line, late.message.as_str()), (2, "the first event is at time 0"));
-    for option in ["mtu=0", "mtu=99999999", "local_ip=::1", "local_ip=999.1.1.1", "netmask_ip=1.2.3.4",
-        "tolerance_usecs=-5", "tolerance_percent=NaN", "tolerance_percent=-1", "mss=70000"] {
+    for option in [
+        "mtu=0",
+        "mtu=99999999",
+        "local_ip=::1",
+        "local_ip=999.1.1.1",
+        "netmask_ip=1.2.3.4",
+        "tolerance_usecs=-5",
+        "tolerance_percent=NaN",
+        "tolerance_percent=-1",
+        "mss=70000",
+    ] {
         let wrong = parsed(&format!("\n--{option}\n0 socket(..., 1, 2) = 3\n")).expect_err(option);
         assert_eq!(wrong.line, 2, "{option}");
         assert!(wrong.message.contains(option), "{}", wrong.message);

@@ -28,12 +28,12 @@ mod soft_timers;
 mod world;
 
 pub use budget::{budget, Budget};
-pub use endpoint::tcp::script::{play_script, NOT_MODELLED};
 use dumbbell_cc::plugin::{Failure, NoPlugins, Plugins};
 use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::tables::Table;
 use dumbbell_model::traffic::TrafficKind;
 use dumbbell_model::{Scenario, ScenarioError, Time};
+pub use endpoint::tcp::script::play_script;
 use held::Held;
 pub use session::{Pause, Session};
 use thiserror::Error;

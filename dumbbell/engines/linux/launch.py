@@ -110,8 +110,8 @@ def booted(
     limit_s: float,
     monitor: Monitor,
     *,
+    name: str,
     hint: str = "",
-    name: str = "",
 ) -> Iterator[tuple[Path, deque[str]]]:
     """The folder of a guest that has run, and the last lines of its console.
 
@@ -122,8 +122,8 @@ def booted(
         seed: Seed of its random numbers.
         limit_s: Real seconds after which it is stopped.
         monitor: Told the progress; cancels.
+        name: Name under which `KEEP` keeps the folder; not empty.
         hint: End of the message about a guest that took too long.
-        name: Name under which `KEEP` keeps the folder.
 
     Raises:
         Cancelled: The monitor was cancelled.
@@ -149,8 +149,13 @@ def booted(
 
 
 def _keep(folder: Path, place: Path) -> None:
-    """Moves a run's folder to its place; one of an earlier run is replaced."""
+    """Moves a run's folder to its place; one of an earlier run is replaced.
+
+    Of anything else there, nothing is removed.
+    """
     try:
+        if place.exists() and not (place / "console.txt").exists():
+            raise EngineError(f"{place}: this is there already, and no folder of a run")
         shutil.rmtree(place, ignore_errors=True)
         place.parent.mkdir(parents=True, exist_ok=True)
         (folder / "init").unlink(missing_ok=True)  # A link to the guest's program.

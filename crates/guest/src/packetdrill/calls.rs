@@ -477,15 +477,16 @@ fn buffers(value: &Value) -> Result<Vec<Vec<u8>>, String> {
     let Value::List(parts) = value else {
         return Err("expected a list of {..., length}".to_owned());
     };
-    let mut buffers = Vec::new();
+    let (mut buffers, mut left) = (Vec::new(), MOST_BYTES);
     for part in parts {
         let length = match part {
             Value::Braces(two) if two.len() == 2 => number(&two[1])?,
             _ => return Err("expected {..., length}".to_owned()),
         };
-        if !(0..=MOST_BYTES).contains(&length) {
-            return Err(format!("{length} bytes are not between 0 and {MOST_BYTES}"));
+        if !(0..=left).contains(&length) {
+            return Err(format!("{length} bytes are not between 0 and {left}"));
         }
+        left -= length;
         buffers.push(vec![0; usize::try_from(length).unwrap_or(0)]);
     }
     Ok(buffers)
@@ -563,9 +564,10 @@ fn check_stamp(seconds: i64, ns: i64, content: &[u8], to: &Addresses) -> Result<
         let bytes = content.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
         bytes.map(i64::from_le_bytes).ok_or("the control message is too short")
     };
-    let expected_us = seconds * 1_000_000 + ns / 1000;
-    let got_us = word(0)? * 1_000_000 + word(8)? / 1000 - to.begin_real_us;
-    if expected_us != 0 && (expected_us - got_us).abs() > to.tolerance_us {
+    let expected_us = seconds.saturating_mul(1_000_000).saturating_add(ns / 1000);
+    let got_us =
+        word(0)?.saturating_mul(1_000_000).saturating_add(word(8)? / 1000) - to.begin_real_us;
+    if expected_us != 0 && expected_us.saturating_sub(got_us).saturating_abs() > to.tolerance_us {
         return Err(format!("a timestamp of {expected_us} µs expected, {got_us} µs got"));
     }
     Ok(())

@@ -258,15 +258,24 @@ pub(crate) fn receive_message(
     Ok(Received { result, flags: message.msg_flags, control: found })
 }
 
+/// `fcntl` with a number or without argument; other commands are refused.
 pub(crate) fn control(fd: BorrowedFd<'_>, command: i32, argument: libc::c_long) -> Result<i64> {
-    // SAFETY: only commands whose argument is a number are given.
+    const NUMBERS: [i32; 5] =
+        [libc::F_DUPFD, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL];
+    if !NUMBERS.contains(&command) {
+        return Err(Error::from_raw_os_error(libc::EINVAL));
+    }
+    // SAFETY: these commands take a number, no pointer.
     raw(unsafe { libc::fcntl(fd.as_raw_fd(), command, argument) })
 }
 
-/// `ioctl` that writes a number.
+/// `ioctl` that writes a number: bytes to be read, or not yet sent; other requests are refused.
 pub(crate) fn ioctl_number(fd: BorrowedFd<'_>, request: u64) -> Result<(i64, i32)> {
+    if ![libc::FIONREAD, libc::TIOCOUTQ].contains(&request) {
+        return Err(Error::from_raw_os_error(libc::ENOTTY));
+    }
     let mut number = 0i32;
-    // SAFETY: only requests that write a number are given.
+    // SAFETY: these requests write an `int`.
     let result = raw(unsafe { libc::ioctl(fd.as_raw_fd(), request as _, from_mut(&mut number)) })?;
     Ok((result, number))
 }

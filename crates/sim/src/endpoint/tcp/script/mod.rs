@@ -4,6 +4,7 @@
 //! What a script asks and the model does not have ends it with a message that begins with
 //! [`NOT_MODELLED`].
 
+mod calls;
 mod segments;
 mod state;
 mod sysctls;
@@ -13,6 +14,7 @@ use super::handshake::SynOptions;
 use super::receiver::Receiver;
 use super::sender::{Phase, Sender};
 use crate::soft_timers::SoftRange;
+use calls::done;
 use dumbbell_cc::plugin::NoPlugins;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Algorithm, Sink};
@@ -30,7 +32,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Beginning of the message about what a script asks beyond the model.
-pub const NOT_MODELLED: &str = "not modelled: ";
+const NOT_MODELLED: &str = "not modelled: ";
 /// Beginning of a script: a quarter of a jiffy after a tick, as on a guest.
 const BEGIN: Span = Span::from_us(250);
 /// Most events at one time: a model that stands still ends its script.
@@ -39,10 +41,6 @@ const MOST_EVENTS: usize = 1_000_000;
 const READS_NOTHING: Sink = Sink { lowat_bytes: 1, rate_bps: Some(Rate::from_bps(1)) };
 /// How long a call may block.
 const PATIENCE: Span = Span::from_us(600_000_000);
-const EAGAIN: i32 = 11;
-const EINPROGRESS: i32 = 115;
-/// O_NONBLOCK.
-const NON_BLOCKING: i64 = 0o4000;
 
 /// Plays a script on the model, with the sysctls of a profile.
 ///
@@ -135,7 +133,7 @@ struct Blocked {
 impl Model<'_> {
     /// A connection with options that both ends agreed on; `connects`: this end sends the SYN.
     fn begin(&mut self, connects: bool, agreed: TcpOptions) -> Connection {
-        let remote_port = if connects { PORT } else { REMOTE_PORT + self.accepted };
+        let remote_port = if connects { PORT } else { REMOTE_PORT.saturating_add(self.accepted) };
         let local_port = if connects { 50_000 } else { PORT };
         let mut wire = Wire::new(
             connects,
@@ -168,7 +166,9 @@ impl Model<'_> {
             TcpOption::Mss(mss) => Some(u32::from(*mss)),
             _ => None,
         });
-        agreed.mtu_bytes = agreed.mtu_bytes.min(mss.unwrap_or(536) + 40);
+        // No MSS is 536 (RFC 9293, 3.7.1); Linux sends no smaller segments than 48 bytes.
+        let mss = mss.filter(|mss| *mss > 0).unwrap_or(536).max(48);
+        agreed.mtu_bytes = agreed.mtu_bytes.min(mss + 40);
         agreed
     }
 
@@ -287,182 +287,6 @@ impl Model<'_> {
             self.fire();
         }
         Err("a write has no end".to_owned())
-    }
-
-    fn socket(&mut self, call: &Call) -> Result<&mut Socket, String> {
-        let fd = argument(call, 0)?;
-        self.sockets.get_mut(&fd).ok_or_else(|| format!("the script has no descriptor {fd}"))
-    }
-
-    fn connected(&mut self, call: &Call) -> Result<&mut Connection, String> {
-        if !self.socket(call)?.connected {
-            return lacks("a call on a socket without a connection");
-        }
-        self.connection.as_mut().ok_or_else(|| "there is no connection".to_owned())
-    }
-
-    fn accept(&mut self, call: &Call) -> Result<Option<Answer>, String> {
-        if !self.socket(call)?.listens {
-            return lacks("accept on a socket that does not listen");
-        }
-        let open =
-            self.connection.as_ref().is_some_and(|connection| connection.receiver.established);
-        let taken = self.sockets.values().any(|socket| socket.connected);
-        if !open || taken {
-            return Ok(None);
-        }
-        let Some(fd) = call.result.number() else {
-            return Err("the result of accept is no number".to_owned());
-        };
-        self.sockets.insert(fd, Socket { connected: true, ..Socket::default() });
-        let peer_port = Some(REMOTE_PORT + self.accepted);
-        self.accepted += 1;
-        Ok(Some(Answer { result: fd, errno: 0, peer_port }))
-    }
-
-    fn connect(&mut self, call: &Call) -> Result<Answer, String> {
-        let socket = *self.socket(call)?;
-        if socket.connected {
-            let open = self.connection.as_ref().is_some_and(|one| one.sender.is_open());
-            return Ok(if open { done(0) } else { failed(EINPROGRESS) });
-        }
-        self.socket(call)?.connected = true;
-        let mut connection = self.begin(true, self.options.clone());
-        let now = self.now;
-        connection.end().open(now);
-        self.connection = Some(connection);
-        self.drain();
-        Ok(failed(EINPROGRESS))
-    }
-
-    /// Gives the connection bytes to write.
-    fn offer(&mut self, call: &Call, bytes: u64) -> Result<(), String> {
-        if matches!(call.arguments.get(1), Some(Value::Number(_) | Value::Word(_))) {
-            return lacks("a write from a bad address");
-        }
-        let now = self.now;
-        let sndbuf = self.socket(call)?.sndbuf;
-        let connection = self.connected(call)?;
-        if let Some(sndbuf) = sndbuf {
-            connection.sender.buffer.sndbuf = sndbuf;
-        }
-        if !connection.sender.is_open() {
-            return lacks("a write before the connection is established");
-        }
-        connection.end().send(now, |sender| sender.allow(now, bytes));
-        self.settle()
-    }
-
-    fn write(&mut self, call: &Call, bytes: u64) -> Result<Answer, String> {
-        self.offer(call, bytes)?;
-        if self.connected(call)?.sender.wrote_all() {
-            return Ok(done(bytes as i64));
-        }
-        lacks("a write that the send buffer does not take whole")
-    }
-
-    fn read_data(&mut self, call: &Call, most: u64) -> Result<Answer, String> {
-        let connection = self.connected(call)?;
-        let receiver = &mut connection.receiver;
-        if !receiver.established {
-            return lacks("a read before the connection is established");
-        }
-        let fin = u64::from(receiver.finished);
-        let unread = receiver.unread_bytes().saturating_sub(fin);
-        if unread == 0 {
-            return Ok(if receiver.finished { done(0) } else { failed(EAGAIN) });
-        }
-        let bytes = unread.min(most);
-        connection.end().receive(|receiver| receiver.read(bytes));
-        self.drain();
-        Ok(done(bytes as i64))
-    }
-
-    fn close(&mut self, call: &Call) -> Result<Answer, String> {
-        let now = self.now;
-        let socket = *self.socket(call)?;
-        self.sockets.remove(&argument(call, 0)?);
-        if let Some(connection) = self.connection.as_mut().filter(|_| socket.connected) {
-            let fin = u64::from(connection.receiver.finished);
-            if connection.receiver.unread_bytes() > fin {
-                return lacks("a RST for data that was not read");
-            }
-            if !connection.sender.is_open() {
-                return lacks("closing a connection that is not established");
-            }
-            connection.stop(now);
-            self.drain();
-        }
-        Ok(done(0))
-    }
-
-    fn set_option(&mut self, call: &Call) -> Result<Answer, String> {
-        let option = call.arguments.get(2);
-        let value = call.arguments.get(3).and_then(only).unwrap_or(0);
-        match option {
-            Some(Value::Word(name)) if name == "SO_SNDBUF" => {
-                // `sock_setsockopt` doubles it.
-                let bytes = (2 * value).max(4608) as u64;
-                self.socket(call)?.sndbuf = Some(bytes);
-                for limit in &mut self.options.tcp_wmem[1..] {
-                    *limit = bytes;
-                }
-                if let Some(connection) = &mut self.connection {
-                    Arc::make_mut(&mut connection.sender.options).tcp_wmem[1..].fill(bytes);
-                    connection.sender.buffer.sndbuf = bytes;
-                }
-                Ok(done(0))
-            }
-            Some(Value::Word(name)) if name == "SO_REUSEADDR" => Ok(done(0)),
-            Some(Value::Word(name)) if name == "TCP_NODELAY" => {
-                self.socket(call)?.nodelay = value != 0;
-                let connected = self.socket(call)?.connected;
-                let now = self.now;
-                if let Some(connection) = self.connection.as_mut().filter(|_| connected) {
-                    connection.sender.buffer.nodelay = value != 0;
-                    // What waited is sent (`tcp_push_pending_frames`).
-                    connection.end().send(now, |sender| sender.push_pending());
-                    self.drain();
-                }
-                Ok(done(0))
-            }
-            Some(Value::Word(name)) => lacks(format!("the socket option {name}")),
-            _ => lacks("a socket option without a name"),
-        }
-    }
-
-    fn control(&mut self, call: &Call) -> Result<Answer, String> {
-        let command = call.arguments.get(1).and_then(Value::number).unwrap_or(-1);
-        let flags = call.arguments.get(2).and_then(Value::number).unwrap_or(0);
-        let socket = self.socket(call)?;
-        match command {
-            4 => {
-                socket.non_blocking = flags & NON_BLOCKING != 0;
-                Ok(done(0))
-            }
-            3 => Ok(done(2 | if socket.non_blocking { NON_BLOCKING } else { 0 })),
-            _ => lacks("this command of fcntl"),
-        }
-    }
-}
-
-fn done(result: i64) -> Answer {
-    Answer { result, errno: 0, peer_port: None }
-}
-
-fn failed(errno: i32) -> Answer {
-    Answer { result: -1, errno, peer_port: None }
-}
-
-fn argument(call: &Call, at: usize) -> Result<i64, String> {
-    let number = call.arguments.get(at).and_then(Value::number);
-    number.ok_or_else(|| format!("argument {} of {} is no number", at + 1, call.name))
-}
-
-fn only(value: &Value) -> Option<i64> {
-    match value {
-        Value::List(all) if all.len() == 1 => all[0].number(),
-        other => other.number(),
     }
 }
 
@@ -604,64 +428,5 @@ impl Model<'_> {
         connection.sender.out.clear();
         self.connection = Some(connection);
         Ok(())
-    }
-
-    /// Begins a call that blocks.
-    fn block(&mut self, call: &Call) -> Result<(), String> {
-        self.blocked = Some(Blocked { call: call.clone(), answer: None });
-        match call.name.as_str() {
-            "connect" => {
-                self.connect(call)?;
-            }
-            "accept" | "read" => {}
-            "recv" if argument(call, 3)? == 0 => {}
-            "write" => self.offer(call, argument(call, 2)? as u64)?,
-            "send" if argument(call, 3)? == 0 => self.offer(call, argument(call, 2)? as u64)?,
-            other => return lacks(format!("the call {other} that blocks")),
-        }
-        self.drain();
-        Ok(())
-    }
-
-    fn make(&mut self, call: &Call) -> Result<Option<Answer>, String> {
-        Ok(Some(match call.name.as_str() {
-            "socket" => {
-                let Some(fd) = call.result.number() else {
-                    return Err("the result of socket is no number".to_owned());
-                };
-                let kind = call.arguments.get(1).and_then(Value::number).unwrap_or(1);
-                let non_blocking = kind & NON_BLOCKING != 0;
-                self.sockets.insert(fd, Socket { non_blocking, ..Socket::default() });
-                done(fd)
-            }
-            "bind" => done(0),
-            "listen" => {
-                self.socket(call)?.listens = true;
-                done(0)
-            }
-            "accept" => match self.accept(call)? {
-                Some(answer) => answer,
-                None if self.socket(call)?.non_blocking => failed(EAGAIN),
-                None => return Ok(None),
-            },
-            "connect" => self.connect(call)?,
-            "write" => self.write(call, argument(call, 2)? as u64)?,
-            "send" if argument(call, 3)? == 0 => self.write(call, argument(call, 2)? as u64)?,
-            "read" => self.read_data(call, argument(call, 2)? as u64)?,
-            "recv" if argument(call, 3)? == 0 => self.read_data(call, argument(call, 2)? as u64)?,
-            "setsockopt" => self.set_option(call)?,
-            "fcntl" => self.control(call)?,
-            "close" => self.close(call)?,
-            "shutdown" if argument(call, 1)? == 1 => {
-                let now = self.now;
-                self.connected(call)?.stop(now);
-                self.drain();
-                done(0)
-            }
-            "getsockopt" if call.arguments.get(2) == Some(&Value::Word("SO_ERROR".into())) => {
-                done(0)
-            }
-            other => return lacks(format!("the call {other} with these arguments")),
-        }))
     }
 }

@@ -39,6 +39,9 @@ pub(super) fn set(options: &mut TcpOptions, name: &str, value: &str) -> bool {
     if WITHOUT_EFFECT.contains(&name) {
         return true;
     }
+    if !name.starts_with("tcp_") {
+        return false;
+    }
     let Ok(Value::Object(mut fields)) = serde_json::to_value(&*options) else { return false };
     let Some(field) = fields.get_mut(name) else { return false };
     let number = |text: &str| text.parse::<i64>().ok().map(Value::from);
@@ -52,11 +55,11 @@ pub(super) fn set(options: &mut TcpOptions, name: &str, value: &str) -> bool {
     };
     let Some(new) = new else { return false };
     *field = new;
-    match serde_json::from_value(Value::Object(fields)) {
-        Ok(read) => {
+    match serde_json::from_value::<TcpOptions>(Value::Object(fields)) {
+        Ok(read) if read.check("sysctl").is_ok() => {
             *options = read;
             true
         }
-        Err(_) => false,
+        _ => false,
     }
 }
