@@ -16,6 +16,7 @@ from dumbbell.limits.flows import FlowLimits, flow_limits, paths_between
 from dumbbell.limits.pipes import pipes_of, rate_of
 from dumbbell.metrics import METRICS
 from dumbbell.scenario import Pipe, Scenario, read_scenario
+from dumbbell.translate.interface import Direct
 
 #: Fields of a link that are none of its pipes.
 _OF_LINKS = ("name", "between", "access", "forward", "backward")
@@ -35,11 +36,15 @@ class Case:
         contents: The experiment as a mapping.
         scenario: Scenario of the first cell.
         results: Results of one run.
+        language: Language of the source's words; empty: an experiment file.
+        direct: Direction of a link → HTB that sends all packets unshaped.
     """
 
     contents: dict[str, Any]
     scenario: Scenario
     results: dumbbell.Results
+    language: str = ""
+    direct: Mapping[str, Direct] = field(default_factory=dict)
     _values: dict[str, dict[str, float]] = field(default_factory=dict)
     _passed: dict[int, str] | None = None
 

@@ -56,6 +56,7 @@ def judge(
     flows = contents["flows"]
     for flow in flows[:_MOST_FLOWS]:
         case = Case.of(_with_one(contents, flow))
+        case.language, case.direct = made.language, made.direct
         named = [one for one in case.pipes if one.rpartition("/")[0] in made.lines]
         found += _asked(case, [one for one in named if case.flow_of(one) == flow["name"]])
     count, left = len(flows) - _MOST_FLOWS, list[Note]()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dumbbell.translate.interface import Interface, egress
+from dumbbell.translate.interface import Interface
+from dumbbell.translate.leaving import egress
 from dumbbell.translate.mistakes import TranslateError
 from dumbbell.translate.network import Flow, Link, Network, safe
 from dumbbell.translate.pyread import UNKNOWN, Added, collected

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dumbbell.errors import shortened
-from dumbbell.translate import disciplines, htb, netem, police, pumba, tbf
+from dumbbell.translate import disciplines, htb, netem, police, prio, pumba, tbf
 from dumbbell.translate.interface import Class, Interface, Qdisc
 from dumbbell.translate.mistakes import Notes
 from dumbbell.translate.shell import Command, commands
@@ -238,16 +238,18 @@ def _qdisc(made: Script, words: Words, command: str, action: str) -> None:
 
 
 def _stage(kind: str, reading: Reading) -> tuple[Stage | None, int | None]:
-    """Parameters of a qdisc; the default class of HTB."""
+    """Parameters of a qdisc; the default class of HTB, that of TOS 0 of prio."""
     if kind == "netem":
         return netem.read(reading), None
     if kind == "tbf":
         return tbf.read(reading), None
     if kind == "htb":
         return None, htb.read(reading).default
+    if kind == "prio":
+        return None, prio.read(reading)
     if kind in _CHOOSING:
         left = " ".join(reading.words.rest())
-        if kind not in ("prio", "mq"):
+        if kind != "mq":
             reading.lost(f"{kind} {left}".strip(), "no counterpart: packets pass to one child")
         return None, None
     return disciplines.read(kind, reading), None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from dumbbell.experiment.source import is_plain_text
-from dumbbell.translate.interface import Path
+from dumbbell.translate.interface import Direct, Path
 from dumbbell.translate.network import Link, Network, fill_rates
 from dumbbell.translate.stage import Value
 from dumbbell.translate.units import rate_text
@@ -74,6 +74,16 @@ def lines_of(network: Network) -> dict[str, int]:
             if link.pipes and sources:
                 made[name] = sources[min(part, len(sources) - 1)][0]
     return made
+
+
+def direct_of(network: Network) -> dict[str, Direct]:
+    """Direction of a link → HTB that sends its packets unshaped."""
+    ways = [
+        (f"{link.name}/{way}", path.direct)
+        for link in network.links
+        for way, path in (("forward", link.forward), ("backward", link.backward))
+    ]
+    return {name: direct for name, direct in ways if direct is not None}
 
 
 def _parts(link: Link) -> list[str]:

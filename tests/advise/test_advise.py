@@ -50,6 +50,8 @@ MISTAKES = [
     ("buffer", HTB + "rate 5mbit burst 15k"),
     ("rate", ROOT + "netem rate 800mbit delay 150ms limit 40000"),
     ("mtu", VETH + "ip link set veth1 mtu 1500\ntc qdisc add dev veth0 root netem rate 50mbit"),
+    ("default", HTB.replace("default 1", "") + "rate 20mbit burst 15k"),
+    ("default", HTB.replace("default 1", "default 30") + "rate 20mbit burst 15k"),
 ]
 TEMPLATE = (
     "dumbbell: 1\nname: x\ntemplate: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 1 BDP}}\n"
