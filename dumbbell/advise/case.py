@@ -107,6 +107,7 @@ class Case:
         flow: Mapping[str, Any] | None = None,
         hosts: Mapping[str, Any] | None = None,
         duration_s: float | None = None,
+        seed: int | None = None,
     ) -> Case | None:
         """Runs a changed copy; None: the file says the part in a way that is not changed here.
 
@@ -116,6 +117,7 @@ class Case:
             flow: Fields of all TCP flows.
             hosts: Options of all hosts.
             duration_s: Duration.
+            seed: Seed of the run.
         """
         contents = copy.deepcopy(self.contents)
         if pipe is not None and not _change_pipe(contents, pipe, fields or {}):
@@ -126,6 +128,8 @@ class Case:
             _change_hosts(contents, hosts)
         if duration_s is not None:
             contents["duration"] = f"{math.ceil(duration_s * 1000)} ms"
+        if seed is not None:
+            contents["seed"] = seed
         try:
             return Case.of(contents)
         except dumbbell.DumbbellError:
