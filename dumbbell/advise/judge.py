@@ -100,8 +100,9 @@ def _absolute(value: Any, folder: Path) -> Any:
 def _with_one(contents: Mapping[str, Any], flow: Mapping[str, Any]) -> dict[str, Any]:
     """The experiment with one of its flows, from the start."""
     kept = {key: value for key, value in flow.items() if key not in ("start", "stop")}
-    # Of two opposite flows, the second starts as the first stops.
-    duration = flow.get("stop", flow.get("start", contents["duration"]))
+    # Flows whose hosts are joined come one after the other.
+    begin, end = flow.get("start", "0 s"), flow.get("stop", contents["duration"])
+    duration = f"{int(end.split()[0]) - int(begin.split()[0])} s"
     joined, links = {flow["from"]}, contents["links"]
     while True:
         reached = {end for link in links if joined & {*link["between"]} for end in link["between"]}

@@ -17,6 +17,13 @@ WORDS = (
 _DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
 _LOSSES = ("random", "state", "gemodel")
 LIMIT = 1000
+_UNIFORM = "of the same standard deviation, ± "
+
+
+def spread_of(jitter: int, distribution: str) -> int:
+    """Half the width of uniform values of the same standard deviation as the table's."""
+    factor = 1.0 if distribution == "uniform" else math.sqrt(3)
+    return round(jitter * factor / 1000) * 1000
 
 
 @dataclass
@@ -44,8 +51,7 @@ class Netem:
     @property
     def spread(self) -> int:
         """Half the width of the uniform delay: of the same standard deviation as the table's."""
-        factor = 1.0 if self.distribution == "uniform" else math.sqrt(3)
-        return round(self.jitter * factor / 1000) * 1000
+        return spread_of(self.jitter, self.distribution)
 
     @property
     def width(self) -> int:
@@ -285,9 +291,13 @@ def _slot(reading: Reading, made: Netem) -> None:
         name = words.value("slot distribution", "a name", _DISTRIBUTIONS)
         mean = words.time("slot distribution")
         spread = words.time("slot distribution") if words.number_follows else 0
-        least, most = max(mean - spread, 0), mean + spread
+        half = spread_of(spread, name)
+        least, most = max(mean - half, 0), mean + half
         if name != "uniform":
-            reading.lost(f"slot distribution {name}", "no counterpart: the wait is uniform")
+            text = f"{_UNIFORM}{time_text(half)}"
+            reading.lost(f"slot distribution {name}", f"no counterpart: uniform wait {text}")
+        if half > mean:
+            reading.lost(f"slot {time_text(mean)} {time_text(spread)}", "draws below 0 are missing")
     else:
         least = words.time("slot")
         most = words.time("slot") if words.number_follows else least
@@ -307,8 +317,7 @@ def _remark(reading: Reading, made: Netem) -> None:
             "reorder is not possible without a delay", allowed=("delay 10ms reorder 25%",)
         )
     if made.jitter and made.distribution != "uniform":
-        text = "no counterpart: uniform delay of the same standard deviation, ± "
-        text += time_text(made.spread)
+        text = f"no counterpart: uniform delay {_UNIFORM}{time_text(made.spread)}"
         reading.lost(f"distribution {made.distribution}", text)
     if made.delay or made.jitter:
         given = f"delay {time_text(made.delay)}"

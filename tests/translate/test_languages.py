@@ -31,6 +31,21 @@ def test_a_topology_of_mininet() -> None:
     assert "from: h1, to: h3" in made.text
 
 
+def test_each_link_of_mininet_with_words_has_a_flow() -> None:
+    pairs = (
+        "net.addLink('h1', 'h2', cls=TCLink, bw=10)\nnet.addLink('h3', 'h4', cls=TCLink, bw=20)\n"
+    )
+    made = of(pairs, "topo.py").text
+    assert "from: h1, to: h2, tcp: cubic}" in made and "from: h3, to: h4, tcp: cubic}" in made
+    assert "duration: 10 s" in made
+    star = of(TOPOLOGY, "topo.py").text
+    # Joined hosts: one flow after the other.
+    assert "from: h1, to: h3, tcp: cubic, stop: 10 s}" in star
+    assert "from: h1, to: h2, tcp: cubic, start: 10 s}" in star and "duration: 20 s" in star
+    one_way = "net.addLink('h1', 'h2', cls=TCLink, params2={'bw': 10})\n"
+    assert "from: h2, to: h1" in of(one_way, "topo.py").text
+
+
 def test_options_of_a_link_alone() -> None:
     pipe = pipes("bw=20, delay='10ms', jitter='2ms', loss=1, use_htb=True", "h1-h2")
     assert pipe["queue"]["netem"]["delay_ns"] == 8_000_000
@@ -102,6 +117,7 @@ def test_toxiproxy() -> None:
     made = of(json.dumps([{"name": "db", "toxics": toxics}], indent=1), "toxi.json")
     assert "delay: 80 ms, jitter: 40 ms" in made.text and "rate: 800 kbit/s" in made.text
     assert any("slicer" in str(note) for note in made.lost)
+    assert any("outside of TCP's loop" in str(note) for note in made.lost)
     assert "did you mean latency?" in refusal(json.dumps([{"type": "latencyy", "attributes": {}}]))
 
 
