@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -148,3 +149,40 @@ def test_sqm() -> None:
     cake = pipes(text.replace("simplest.qos", "piece_of_cake.qos"), "eth1")["queue"]["cake"]
     assert (cake["bandwidth_bps"], cake["diffserv"]) == (2_000_000, "besteffort")
     assert "did you mean simplest.qos?" in refusal(text.replace("simplest.qos", "simples.qos"))
+
+
+def test_the_leaf_of_sqm() -> None:
+    text = """config queue 'eth1'
+\toption interface 'eth1'
+\toption upload '20000'
+\toption script 'simplest.qos'
+\toption qdisc 'LEAF'
+\toption qdisc_really_really_advanced '1'
+\toption etarget '7ms'
+\toption elimit '300'
+"""
+
+    def leaf(name: str, script: str = "simplest.qos") -> dict[str, Any]:
+        found = pipes(text.replace("LEAF", name).replace("simplest.qos", script), "eth1")
+        own: dict[str, Any] = found["queue"]["htb"]["classes"][0]["queue"]
+        return own
+
+    own = leaf("fq_codel")["fq_codel"]
+    assert (own["target_ns"], own["limit_packets"]) == (7_000_000, 300)
+    assert leaf("codel", "simple.qos")["codel"]["target_ns"] == 7_000_000
+    assert leaf("pie")["pie"]["target_ns"] == 7_000_000
+    assert leaf("pfifo")["drop_tail"]["limit_packets"] == 300
+    assert leaf("bfifo")["drop_tail"]["limit_bytes"] == 300 * 1514
+    assert "cake" in leaf("cake")
+    assert "did you mean fq_codel?" in refusal(text.replace("LEAF", "fq_codell"))
+    cake = text.replace("LEAF", "codel").replace("simplest.qos", "piece_of_cake.qos")
+    assert any("always takes cake" in str(note) for note in of(cake, "sqm").lost)
+
+
+def test_the_framing_of_sqm() -> None:
+    text = "config queue 'eth1'\n\toption interface 'eth1'\n\toption upload '20000'\n"
+    text += "\toption script 'simplest.qos'\n"
+    mpu = "\toption overhead '18'\n\toption tcMPU '64'\n"
+    framing = pipes(f"{text}\toption linklayer 'ethernet'\n{mpu}", "eth1")["framing"]
+    assert (framing["overhead_bytes"], framing["mpu_bytes"]) == (18, 64)
+    assert sum("linklayer is none" in str(note) for note in of(text + mpu, "sqm").lost) == 2
