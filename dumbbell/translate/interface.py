@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from dumbbell.translate.htb import HtbClass
 from dumbbell.translate.mistakes import Notes
 from dumbbell.translate.police import Police
-from dumbbell.translate.stage import FRAME, HEADER, Pipe, Stage
+from dumbbell.translate.stage import FRAME, HEADER, Pipe, Stage, Value
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Qdisc:
         stage: Its parameters; None: it passes packets on to its children.
         notes: Remarks on its words.
         default: Minor number of the class without a filter: HTB's default, prio's first band.
+        framing: Framing of its size table (stab).
         implicit: True if no command has it, only its classes.
     """
 
@@ -34,6 +35,7 @@ class Qdisc:
     stage: Stage | None
     notes: Notes
     default: int | None = None
+    framing: dict[str, Value] = field(default_factory=dict)
     implicit: bool = False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.translate import htb, orphans
+from dumbbell.translate import htb, orphans, stab
 from dumbbell.translate.disciplines import Discipline
 from dumbbell.translate.htb import HtbClass
 from dumbbell.translate.interface import Class, Direct, Interface, Path, Qdisc, major
@@ -27,6 +27,14 @@ def egress(interface: Interface) -> Path:
 
 def _below(interface: Interface, qdisc: Qdisc, made: Path, depth: int) -> list[Pipe]:
     """Pipes of a qdisc and of what lies below it."""
+    found = _unframed(interface, qdisc, made, depth)
+    if qdisc.framing:
+        stab.apply(qdisc.framing, found, qdisc.notes, qdisc.line)
+    return found
+
+
+def _unframed(interface: Interface, qdisc: Qdisc, made: Path, depth: int) -> list[Pipe]:
+    """The same without the size table of the qdisc."""
     made.sources.append((qdisc.line, qdisc.command))
     made.notes.append(qdisc.notes)
     if depth > 16:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dumbbell.translate.mistakes import Note
 from dumbbell.translate.stage import Pipe, Reading, Value
 from dumbbell.translate.units import rate_text, share_text, size_text, time_text
 
@@ -137,13 +138,12 @@ class Netem:
 def read(reading: Reading) -> Netem:
     """Reads the words behind `netem`."""
     words, made = reading.words, Netem()
-    limit_given = False
+    limit_line, place = 0, 0
     while words.more:
         word = _full(words.take(), reading)
         if word == "limit":
-            made.limit, limit_given = words.count("limit", 2**31 - 1) or 1, True
-            text = f"limit {made.limit} packets, delayed packets included"
-            reading.became(f"limit {made.limit}", text)
+            made.limit = words.count("limit", 2**31 - 1) or 1
+            limit_line, place = words.line, len(reading.notes.all)
         elif word in ("delay", "latency"):
             _delay(reading, made, word)
         elif word == "jitter":
@@ -173,12 +173,20 @@ def read(reading: Reading) -> Netem:
             reading.lost("ecn", "no counterpart: the model of loss drops, it does not mark")
         else:
             reading.lost(f"seed {words.count('seed', 2**64 - 1)}", "no counterpart: see --seed")
-    if not limit_given:
-        reading.became(
-            "(no limit)", f"netem's default: limit {LIMIT} packets, delayed ones included"
-        )
+    if not made.early and not (made.slots and made.delay):
+        _remark_limit(reading, made, limit_line, place)
     _remark(reading, made)
     return made
+
+
+def _remark_limit(reading: Reading, made: Netem, line: int, place: int) -> None:
+    """Remarks what the limit became, at the place where it was read; line 0: none was."""
+    if line:
+        text = f"limit {made.limit} packets, delayed packets included"
+        reading.notes.all.insert(place, Note(line, f"limit {made.limit}", text))
+    else:
+        text = f"netem's default: limit {LIMIT} packets, delayed ones included"
+        reading.became("(no limit)", text)
 
 
 def _full(word: str, reading: Reading) -> str:
