@@ -176,13 +176,15 @@ _Step = tuple[Link, bool]
 def _flows(made: Network) -> None:
     """Adds flows until each link with words has one: from the first host to the last, and on."""
     without = [link for link in made.links if link.pipes]
+    pair: tuple[str, str] | None = None
     for first in made.hosts:
         reached = _paths(made, first)
         others = [host for host in reversed(made.hosts) if host in reached and host != first]
         for other in others:
             passed = [link for link, along in reached[other] if _says(link, along)]
             new = [link for link in without if any(link is one for one in passed)]
-            if not (new or (not made.flows and not without)):
+            pair = pair or (first, other)
+            if not new:
                 continue
             if len(made.flows) == _MOST_FLOWS:
                 text = f"only {_MOST_FLOWS} flows are made: no flow passes it"
@@ -190,6 +192,8 @@ def _flows(made: Network) -> None:
                 return
             made.flows.append(Flow(f"{first}-{other}", (first, other)))
             without = [link for link in without if not any(link is one for one in new)]
+    if pair is not None and not made.flows:
+        made.flows.append(Flow(f"{pair[0]}-{pair[1]}", pair))
     for link in without if made.flows else ():
         line = link.forward.sources[0][0] if link.forward.sources else 1
         made.notes.lost(line, link.name, "no flow passes it: it is on no shortest path of hosts")

@@ -47,6 +47,14 @@ def test_each_link_of_mininet_with_words_has_a_flow() -> None:
     assert "from: h2, to: h1" in of(one_way, "topo.py").text
 
 
+def test_a_link_that_no_flow_passes_is_said() -> None:
+    text = "net.addHost('h1')\nnet.addHost('h2')\nnet.addLink('h1', 's1')\n"
+    text += "net.addLink('h2', 's1')\nnet.addLink('s1', 's2', cls=TCLink, bw=10)\n"
+    made = of(text, "topo.py")
+    assert "from: h1, to: h2" in made.text
+    assert [note.words for note in made.lost] == ["s1-s2"]
+
+
 def test_options_of_a_link_alone() -> None:
     pipe = pipes("bw=20, delay='10ms', jitter='2ms', loss=1, use_htb=True", "h1-h2")
     assert pipe["queue"]["netem"]["delay_ns"] == 8_000_000
