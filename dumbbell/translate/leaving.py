@@ -73,8 +73,8 @@ def _band(qdisc: Qdisc) -> list[Pipe]:
     """The queue that prio gives a band without a child."""
     if qdisc.kind != "prio":
         return []
-    text = f"the band of TOS 0: pfifo, limit {htb.LEAF_PACKETS} packets"
-    qdisc.notes.became(qdisc.line, f"{qdisc.handle}:{qdisc.default or 1:x}", text)
+    text = f"the band has a pfifo of {htb.LEAF_PACKETS} packets"
+    qdisc.notes.became(qdisc.line, "prio", text)
     return [_fifo()]
 
 
@@ -170,8 +170,8 @@ def _child(interface: Interface, qdisc: Qdisc) -> Qdisc | None:
         if one is not qdisc and parent != "root" and major(parent) == qdisc.handle
     }
     for target in interface.steered:
-        if target in mine:
-            return mine[target]
+        if target in mine or (qdisc.kind == "prio" and major(target) == qdisc.handle):
+            return mine.get(target)
     if qdisc.kind == "prio":
         return next((one for at, one in mine.items() if _minor(at) == qdisc.default), None)
     return next(iter(mine.values()), None)

@@ -44,6 +44,8 @@ def left_out(interface: Interface, root: Qdisc, path: Path) -> Notes:
         elif above.kind == "prio":
             taken = f"{above.handle}:{above.default:x}" if above.default else "another"
             text = f"left out: packets without a filter or TOS are in {taken} (priomap)"
+            if any(major(target) == above.handle for target in interface.steered):
+                text = "left out: a filter names another band"
             notes.lost(qdisc.line, words, text)
         else:
             notes.lost(qdisc.line, words, "left out: the flow passes another child")

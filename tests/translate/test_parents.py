@@ -53,6 +53,9 @@ def test_prio_puts_tos_0_into_its_second_band() -> None:
         "netem parent 1:3: left out: packets without a filter or TOS are in 1:2 (priomap)"
     ]
     assert pipes(text.replace("1:3", "1:2"))["queue"]["netem"]["delay_ns"] == 10_000_000
+    steered = "\ntc filter add dev eth0 parent 1: matchall flowid 1:1"
+    other = text.replace("1:3", "1:2") + steered
+    assert "netem" not in pipes(other)["queue"] and "another band" in lost(other)[0]
     mapped = text.replace("prio", "prio priomap 2 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1")
     assert lost(mapped) == [] and pipes(mapped)["queue"]["netem"]["delay_ns"] == 10_000_000
 
