@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dumbbell.advise import mends
 from dumbbell.advise.advice import Advice
 from dumbbell.advise.case import Case
 from dumbbell.advise.fields import bits, deeper, span
@@ -46,5 +47,5 @@ def look(case: Case, pipe: str) -> Advice | None:
         "probe passes at the rate of the wire",
         f"{number(first)} Mbit/s in the first {span(look_s * 1e9)}; with burst {shallow}: "
         f"{number(after)} Mbit/s",
-        f"burst {shallow}" + (f" cburst {shallow}" if kind == "htb" else ""),
+        mends.burst(case, pipe, kind, shallow),
     )

@@ -16,6 +16,7 @@ from dumbbell.limits.flows import FlowLimits, flow_limits, paths_between
 from dumbbell.limits.pipes import pipes_of, rate_of
 from dumbbell.metrics import METRICS
 from dumbbell.scenario import Pipe, Scenario, read_scenario
+from dumbbell.translate.interface import Direct
 
 #: Fields of a link that are none of its pipes.
 _OF_LINKS = ("name", "between", "access", "forward", "backward")
@@ -35,11 +36,15 @@ class Case:
         contents: The experiment as a mapping.
         scenario: Scenario of the first cell.
         results: Results of one run.
+        language: Language of the source's words; empty: an experiment file.
+        direct: Direction of a link → HTB that sends all packets unshaped.
     """
 
     contents: dict[str, Any]
     scenario: Scenario
     results: dumbbell.Results
+    language: str = ""
+    direct: Mapping[str, Direct] = field(default_factory=dict)
     _values: dict[str, dict[str, float]] = field(default_factory=dict)
     _passed: dict[int, str] | None = None
 
@@ -102,6 +107,7 @@ class Case:
         flow: Mapping[str, Any] | None = None,
         hosts: Mapping[str, Any] | None = None,
         duration_s: float | None = None,
+        seed: int | None = None,
     ) -> Case | None:
         """Runs a changed copy; None: the file says the part in a way that is not changed here.
 
@@ -111,6 +117,7 @@ class Case:
             flow: Fields of all TCP flows.
             hosts: Options of all hosts.
             duration_s: Duration.
+            seed: Seed of the run.
         """
         contents = copy.deepcopy(self.contents)
         if pipe is not None and not _change_pipe(contents, pipe, fields or {}):
@@ -121,6 +128,8 @@ class Case:
             _change_hosts(contents, hosts)
         if duration_s is not None:
             contents["duration"] = f"{math.ceil(duration_s * 1000)} ms"
+        if seed is not None:
+            contents["seed"] = seed
         try:
             return Case.of(contents)
         except dumbbell.DumbbellError:

@@ -56,6 +56,7 @@ def judge(
     flows = contents["flows"]
     for flow in flows[:_MOST_FLOWS]:
         case = Case.of(_with_one(contents, flow))
+        case.language, case.direct = made.language, made.direct
         named = [one for one in case.pipes if one.rpartition("/")[0] in made.lines]
         found += _asked(case, [one for one in named if case.flow_of(one) == flow["name"]])
     count, left = len(flows) - _MOST_FLOWS, list[Note]()
@@ -99,8 +100,9 @@ def _absolute(value: Any, folder: Path) -> Any:
 def _with_one(contents: Mapping[str, Any], flow: Mapping[str, Any]) -> dict[str, Any]:
     """The experiment with one of its flows, from the start."""
     kept = {key: value for key, value in flow.items() if key not in ("start", "stop")}
-    # Of two opposite flows, the second starts as the first stops.
-    duration = flow.get("stop", flow.get("start", contents["duration"]))
+    # Flows whose hosts are joined come one after the other.
+    begin, end = flow.get("start", "0 s"), flow.get("stop", contents["duration"])
+    duration = f"{int(end.split()[0]) - int(begin.split()[0])} s"
     joined, links = {flow["from"]}, contents["links"]
     while True:
         reached = {end for link in links if joined & {*link["between"]} for end in link["between"]}

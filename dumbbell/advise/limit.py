@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dumbbell.advise import mends
 from dumbbell.advise.advice import Advice, better, mbps, percent
 from dumbbell.advise.case import Case
 from dumbbell.advise.fields import bits, netem_fields, span
@@ -36,7 +37,7 @@ def look(case: Case, pipe: str) -> Advice | None:
         f"arrive in {span(1e9 * delay_s)}",
         f"{mbps(case, flow)} and {percent(lost)} lost; with limit {enough}: "
         f"{mbps(mended, flow)} and {percent(mended.value('loss_ratio_overflow', pipe))}",
-        f"limit {enough}",
+        mends.queue_packets(case, pipe, enough),
     )
 
 

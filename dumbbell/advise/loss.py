@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dumbbell.advise import mends
 from dumbbell.advise.advice import Advice, mbps, percent
 from dumbbell.advise.case import Case
 from dumbbell.metrics.numbers import number
@@ -10,7 +11,8 @@ from dumbbell.metrics.numbers import number
 #: its own goodput with little loss below which BBR has.
 _MUCH, _FAILED, _BBR_FAILED = 0.1, 0.1, 0.25
 #: Loss that BBR survives (it is below 1 - 1/1.25).
-_MENDED = "5 %"
+_PERCENT = 5
+_MENDED = f"{_PERCENT} %"
 #: Largest window of Linux's defaults, bits.
 _WINDOW_BITS = 4 * 2**20 * 8
 
@@ -38,5 +40,5 @@ def look(case: Case, pipe: str) -> Advice | None:
         f"{percent(lost)} random loss: neither CUBIC nor BBR gets through it",
         f"{mbps(case, flow)} with {number(case.value('timeouts', flow))} time-outs; BBR: "
         f"{mbps(best, flow)}; BBR at {_MENDED}: {mbps(mended, flow)}",
-        f"loss {_MENDED.replace(' ', '')}",
+        mends.loss(case, _PERCENT),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dumbbell.advise import mends
 from dumbbell.advise.advice import Advice, mbps
 from dumbbell.advise.case import Case
 from dumbbell.limits.flows import narrowest_pipes
@@ -29,5 +30,5 @@ def look(case: Case, pipe: str) -> Advice | None:
         f"{one['from']} has an MTU of {sender} bytes and {one['to']} of {receiver}: TCP takes the "
         "smaller",
         f"{mbps(case, flow)}; with an MTU of {larger} bytes at both ends: {mbps(mended, flow)}",
-        f"ip link set dev … mtu {smaller} at both ends",
+        mends.mtu(case, smaller),
     )

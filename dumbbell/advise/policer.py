@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dumbbell.advise import mends
 from dumbbell.advise.advice import Advice, better, mbps, percent
 from dumbbell.advise.case import Case
 from dumbbell.advise.fields import bits
@@ -33,5 +34,5 @@ def look(case: Case, pipe: str) -> Advice | None:
         "needs about rate × RTT of burst",
         f"{mbps(case, flow)} of {bits(rate)}, {percent(lost)} policed; shaped, with a queue of "
         f"50 ms: {mbps(mended, flow)}",
-        f"tbf rate {rate}bit burst {depth} latency 50ms (on an ifb for arriving packets)",
+        mends.shaper(case, rate, depth),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dumbbell.advise import mends
 from dumbbell.advise.advice import Advice, better, mbps, percent
 from dumbbell.advise.case import Case
 from dumbbell.advise.fields import bits, span
@@ -40,7 +41,7 @@ def _window(case: Case, pipe: str) -> Advice | None:
         "tcp_rmem and tcp_wmem, and nothing is lost",
         f"{mbps(case, flow)} of {bits(rate)}; with windows of {largest} bytes: "
         f"{mbps(mended, flow)}",
-        f'sysctl -w net.ipv4.tcp_rmem="{size}" net.ipv4.tcp_wmem="{size}"',
+        mends.windows(case, size),
     )
 
 

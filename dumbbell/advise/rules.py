@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dumbbell.advise import (
     burst,
+    default,
     jitter,
     limit,
     loss,
@@ -25,4 +26,5 @@ RULES: dict[str, Rule] = {
     "buffer": standing.look,
     "rate": reach.look,
     "mtu": mtu.look,
+    "default": default.look,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dumbbell.advise import mends
 from dumbbell.advise.advice import Advice, better, mbps
 from dumbbell.advise.case import Case
 from dumbbell.advise.fields import deeper
@@ -28,5 +29,5 @@ def look(case: Case, pipe: str) -> Advice | None:
         f"the bucket of {burst} bytes holds less than a full frame of {frame} bytes, which never "
         "finds enough tokens",
         f"{mbps(case, flow)}; with burst {enough}: {mbps(mended, flow)}",
-        f"burst {enough}",
+        mends.burst(case, pipe, kind, enough),
     )

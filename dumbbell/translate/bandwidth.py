@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.translate.interface import egress
+from dumbbell.translate.leaving import egress
 from dumbbell.translate.network import Flow, Link, Network, safe
 from dumbbell.translate.tc import Script, read_one
 

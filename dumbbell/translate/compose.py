@@ -42,13 +42,17 @@ def read(text: str, file: str) -> Network:
 def _commands(node: Node) -> list[Command]:
     """Commands of a text, or of a list of words."""
     if isinstance(node.value, list):
-        words = [one.text if isinstance(one.value, str) else str(one.value) for one in node.value]
+        words = [
+            (one.text if isinstance(one.value, str) else str(one.value)).replace("$$", "$")
+            for one in node.value
+        ]
         scripts = [word for word in words if " " in word]
         if not scripts:
             return [_of_pumba(node.line, tuple(words))]
         held = [one for word in scripts for one in commands(word, first=node.line)]
         return [*held, *([] if held else [Command(node.line, tuple(words))])]
-    text = node.value if isinstance(node.value, str) else ""
+    # Compose makes $ of $$.
+    text = node.value.replace("$$", "$") if isinstance(node.value, str) else ""
     return [_of_pumba(one.line, one.words) for one in commands(text, first=node.line)]
 
 

@@ -6,7 +6,7 @@ catalogue have the defaults of the kernel, so a word that is not given is left o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from dumbbell.translate.stage import Pipe, Reading, Value
@@ -241,9 +241,20 @@ class Discipline:
         return {self.name: self.parameters} if self.parameters else self.name
 
     def pipes(self, below: list[Pipe], frame: int) -> list[Pipe]:
-        """See `Stage`. A discipline has no child."""
+        """See `Stage`. Of the disciplines, red alone has a child."""
         needs = self.rate_bps is None
+        if self.name == "red" and below:
+            return [*below[:-1], self._over(below[-1])]
         return [Pipe({"queue": self.value}, rate_bps=self.rate_bps, needs_rate=needs), *below]
+
+    def _over(self, child: Pipe) -> Pipe:
+        """The pipe of a child with this queue in place of its own; its delay is behind it."""
+        fields = {key: one for key, one in child.fields.items() if key not in ("buffer", "queue")}
+        netem = fields.pop("netem", {})
+        if isinstance(netem, Mapping):
+            fields |= {key: one for key, one in netem.items() if key != "limit"}
+        needs = child.rate_bps is None
+        return Pipe({**fields, "queue": self.value}, child.delay_ns, child.rate_bps, needs)
 
 
 def read(name: str, reading: Reading) -> Discipline:

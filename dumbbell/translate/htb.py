@@ -68,10 +68,14 @@ class HtbClass:
             made.rate_bps = self.reaches
             return [made]
         queue: Value = {"pfifo": {"limit": f"{LEAF_PACKETS} packets"}}
-        if len(below) == 1 and below[0].needs_rate:
-            queue, below = below[0].fields["queue"], []
-        own = Pipe({"queue": {"htb": self._spec(queue)}, **extra}, rate_bps=self.reaches)
-        return [*below, own]
+        kept: dict[str, Value] = {}
+        delay = 0
+        if below and below[-1].needs_rate:
+            *below, last = below
+            queue, delay = last.fields["queue"], last.delay_ns
+            kept = {key: one for key, one in last.fields.items() if key != "queue"}
+        fields = {**kept, "queue": {"htb": self._spec(queue)}, **extra}
+        return [*below, Pipe(fields, delay_ns=delay, rate_bps=self.reaches)]
 
     def _depth(self) -> int:
         return min(self.burst, self.cburst) if self.top is None else self.cburst

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from dumbbell.translate.htb import HtbClass
 from dumbbell.translate.mistakes import Notes
 from dumbbell.translate.police import Police
-from dumbbell.translate.stage import FRAME, HEADER, Pipe, Stage
-from dumbbell.translate.tbf import Tbf
-from dumbbell.translate.units import rate_text, size_text
+from dumbbell.translate.stage import FRAME, HEADER, Pipe, Stage, Value
 
 
 @dataclass
@@ -24,6 +22,9 @@ class Qdisc:
         parent: Handle of the parent, as `1:10`; `root`.
         stage: Its parameters; None: it passes packets on to its children.
         notes: Remarks on its words.
+        default: Minor number of the class without a filter: HTB's default, prio's first band.
+        framing: Framing of its size table (stab).
+        implicit: True if no command has it, only its classes.
     """
 
     kind: str
@@ -34,6 +35,8 @@ class Qdisc:
     stage: Stage | None
     notes: Notes
     default: int | None = None
+    framing: dict[str, Value] = field(default_factory=dict)
+    implicit: bool = False
 
 
 @dataclass
@@ -84,125 +87,41 @@ class Interface:
     @property
     def shapes(self) -> bool:
         """True if anything shapes its packets."""
-        return bool(self.qdiscs or self.policers or self.leaving or self.redirected)
+        return bool(self.qdiscs or self.classes or self.policers or self.leaving or self.redirected)
 
 
 @dataclass
 class Path:
-    """Direction of an interface: its pipes and the commands behind them."""
+    """Direction of an interface: its pipes and the commands behind them.
+
+    Attributes:
+        pipes: Its pipes, in the order of packets.
+        sources: Lines with their commands.
+        notes: Remarks.
+        direct: HTB that sends the packets unshaped; None: none does.
+    """
 
     pipes: list[Pipe] = field(default_factory=list)
     sources: list[tuple[int, str]] = field(default_factory=list)
     notes: list[Notes] = field(default_factory=list)
+    direct: Direct | None = None
 
 
-def egress(interface: Interface) -> Path:
-    """Path of packets that leave through an interface."""
-    made = Path()
-    for police, command, notes in interface.leaving:
-        made.pipes.append(police.pipe())
-        made.sources.append((notes.all[0].line if notes.all else 0, command))
-        made.notes.append(notes)
-    root = interface.qdiscs.get("root")
-    if root is not None:
-        made.pipes += _below(interface, root, made, 0)
-    return made
+@dataclass
+class Direct:
+    """HTB whose packets have no class.
+
+    Attributes:
+        default: Default class as given, hexadecimal; empty: none.
+        leaf: Minor number of its first leaf, hexadecimal; empty: it has none.
+        pipe: What the leaf would be.
+    """
+
+    default: str
+    leaf: str
+    pipe: Pipe | None
 
 
-def _below(interface: Interface, qdisc: Qdisc, made: Path, depth: int) -> list[Pipe]:
-    """Pipes of a qdisc and of what lies below it."""
-    if qdisc.kind != "implicit":
-        made.sources.append((qdisc.line, qdisc.command))
-    made.notes.append(qdisc.notes)
-    if depth > 16:
-        return []
-    stage, own = (
-        qdisc.stage,
-        [one for one in interface.classes.values() if _major(one.id) == qdisc.handle],
-    )
-    if own:
-        return _in_class(interface, qdisc, own, made, depth)
-    child = _child(interface, qdisc)
-    below = [] if child is None else _below(interface, child, made, depth + 1)
-    if stage is None:
-        return below
-    if isinstance(stage, Tbf):
-        stage.child = None if child is None else child.stage
-        if child is not None:
-            text = "its queue replaces the limit of tbf"
-            qdisc.notes.became(child.line, child.kind, text)
-    return stage.pipes(below, interface.frame)
-
-
-def _in_class(
-    interface: Interface, qdisc: Qdisc, own: list[Class], made: Path, depth: int
-) -> list[Pipe]:
-    """Pipes of the class whose packets the experiment shows."""
-    chosen = _chosen(interface, qdisc, own)
-    passed = [chosen]
-    while (above := interface.classes.get(passed[-1].parent)) is not None and above not in passed:
-        passed.append(above)
-    for one in reversed(passed):
-        made.sources.append((one.line, one.command))
-        made.notes.append(one.notes)
-    leaves = [one for one in own if not any(other.parent == one.id for other in own)]
-    others = [one for one in leaves if one is not chosen]
-    if others:
-        named = ", ".join(one.id for one in others[:8])
-        chosen.notes.lost(
-            chosen.line, f"classes {named}", f"left out: the experiment has class {chosen.id}"
-        )
-    child = interface.qdiscs.get(chosen.id)
-    below = [] if child is None else _below(interface, child, made, depth + 1)
-    if chosen.stage is None:
-        return below
-    chosen.stage.child = None if child is None else child.stage
-    text = _class_text(chosen.stage)
-    chosen.notes.became(chosen.line, f"class {chosen.id}", text)
-    return chosen.stage.pipes(below, interface.frame)
-
-
-def _class_text(one: HtbClass) -> str:
-    text = f"rate {rate_text(one.rate)}, ceil {rate_text(one.ceil)}, "
-    text += f"burst {size_text(one.burst)}, cburst {size_text(one.cburst)}"
-    if one.top is None and one.ceil > one.rate:
-        return f"{text}; without a parent it cannot borrow"
-    return text
-
-
-def _chosen(interface: Interface, qdisc: Qdisc, own: list[Class]) -> Class:
-    """Class of a filter, else the default class, else the first leaf."""
-    by_id = {one.id: one for one in own}
-    leaves = [one for one in own if not any(other.parent == one.id for other in own)] or own
-    for target in interface.steered:
-        if target in by_id and by_id[target] in leaves:
-            return by_id[target]
-    if qdisc.default is not None:
-        for one in leaves:
-            if _minor(one.id) == qdisc.default:
-                return one
-    return leaves[0]
-
-
-def _child(interface: Interface, qdisc: Qdisc) -> Qdisc | None:
-    """Child of a qdisc without classes of its own: that of a filter, else the first."""
-    mine = {
-        parent: one
-        for parent, one in interface.qdiscs.items()
-        if one is not qdisc and parent != "root" and _major(parent) == qdisc.handle
-    }
-    for target in interface.steered:
-        if target in mine:
-            return mine[target]
-    return next(iter(mine.values()), None)
-
-
-def _major(name: str) -> str:
+def major(name: str) -> str:
+    """Major number of a handle or class."""
     return name.partition(":")[0]
-
-
-def _minor(name: str) -> int:
-    try:
-        return int(name.partition(":")[2] or "0", 16)
-    except ValueError:
-        return -1

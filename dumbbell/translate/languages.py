@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import PurePath
 
+from dumbbell.translate import shown
 from dumbbell.translate.mistakes import TranslateError
 from dumbbell.translate.network import Network, of_script
 from dumbbell.translate.tc import read_script
@@ -125,6 +126,8 @@ def recognised(text: str, file: str) -> str:
             return name
     if PurePath(file).suffix == ".py":
         return "mininet"
+    if shown.LINE.search(text[:200_000]):
+        return "tc"
     if re.search(r"(?:^|[\s;&|(/\"'`])tc\s|\$\{?TC|\bip\s+link\b|\bpumba\b", text) is not None:
         return "tc"
     raise TranslateError("no words that can be translated", file=file, allowed=TITLES.values())

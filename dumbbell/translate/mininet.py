@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dumbbell.translate.interface import Interface, egress
+from dumbbell.translate.interface import Interface
+from dumbbell.translate.leaving import egress
 from dumbbell.translate.mistakes import TranslateError
 from dumbbell.translate.network import Flow, Link, Network, safe
 from dumbbell.translate.pyread import UNKNOWN, Added, collected
@@ -42,7 +43,7 @@ def read(text: str, file: str) -> Network:
         made.notes.lost(
             line, words, "no counterpart: its value is known only when the program runs"
         )
-    _flow(made)
+    _flows(made)
     return made
 
 
@@ -166,21 +167,57 @@ def _netem(options: Mapping[str, object], parent: str, added: Added, file: str) 
     return [f"tc qdisc add dev x {parent} handle 10: netem {' '.join(words)}"] if words else []
 
 
-def _flow(made: Network) -> None:
-    """Adds a flow from the first host to the last that it reaches, and back."""
-    near: dict[str, list[str]] = {}
-    for link in made.links:
-        near.setdefault(link.between[0], []).append(link.between[1])
-        near.setdefault(link.between[1], []).append(link.between[0])
+#: Most flows of a topology.
+_MOST_FLOWS = 20
+#: A link, and true if a path goes from its first end to its second.
+_Step = tuple[Link, bool]
+
+
+def _flows(made: Network) -> None:
+    """Adds flows until each link with words has one: from the first host to the last, and on."""
+    without = [link for link in made.links if link.pipes]
+    pair: tuple[str, str] | None = None
     for first in made.hosts:
-        seen, waiting = {first}, [first]
-        while waiting:
-            for node in near.get(waiting.pop(), []):
-                if node not in seen and (node not in made.hosts or node != first):
-                    seen.add(node)
-                    if node not in made.hosts:
-                        waiting.append(node)
-        others = [host for host in made.hosts if host in seen and host != first]
-        if others:
-            made.flows.append(Flow(f"{first}-{others[-1]}", (first, others[-1])))
-            return
+        reached = _paths(made, first)
+        others = [host for host in reversed(made.hosts) if host in reached and host != first]
+        for other in others:
+            passed = [link for link, along in reached[other] if _says(link, along)]
+            new = [link for link in without if any(link is one for one in passed)]
+            pair = pair or (first, other)
+            if not new:
+                continue
+            if len(made.flows) == _MOST_FLOWS:
+                text = f"only {_MOST_FLOWS} flows are made: no flow passes it"
+                made.notes.lost(1, f"{without[0].name} and others", text)
+                return
+            made.flows.append(Flow(f"{first}-{other}", (first, other)))
+            without = [link for link in without if not any(link is one for one in new)]
+    if pair is not None and not made.flows:
+        made.flows.append(Flow(f"{pair[0]}-{pair[1]}", pair))
+    for link in without if made.flows else ():
+        line = link.forward.sources[0][0] if link.forward.sources else 1
+        made.notes.lost(line, link.name, "no flow passes it: it is on no shortest path of hosts")
+
+
+def _says(link: Link, along: bool) -> bool:
+    """Returns true if the link has words for this direction."""
+    return bool((link.forward if along else link.backward).pipes)
+
+
+def _paths(made: Network, first: str) -> dict[str, list[_Step]]:
+    """Shortest path from a host to each node; other hosts forward nothing."""
+    near: dict[str, list[tuple[str, _Step]]] = {}
+    for link in made.links:
+        one, other = link.between
+        near.setdefault(one, []).append((other, (link, True)))
+        near.setdefault(other, []).append((one, (link, False)))
+    found: dict[str, list[_Step]] = {first: []}
+    waiting = [first]
+    for node in waiting:
+        for following, step in (
+            near.get(node, []) if node == first or node not in made.hosts else ()
+        ):
+            if following not in found:
+                found[following] = [*found[node], step]
+                waiting.append(following)
+    return found

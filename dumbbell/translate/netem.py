@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dumbbell.translate.mistakes import Note
 from dumbbell.translate.stage import Pipe, Reading, Value
 from dumbbell.translate.units import rate_text, share_text, size_text, time_text
 
@@ -17,6 +18,13 @@ WORDS = (
 _DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
 _LOSSES = ("random", "state", "gemodel")
 LIMIT = 1000
+_UNIFORM = "of the same standard deviation, ± "
+
+
+def spread_of(jitter: int, distribution: str) -> int:
+    """Half the width of uniform values of the same standard deviation as the table's."""
+    factor = 1.0 if distribution == "uniform" else math.sqrt(3)
+    return round(jitter * factor / 1000) * 1000
 
 
 @dataclass
@@ -44,8 +52,7 @@ class Netem:
     @property
     def spread(self) -> int:
         """Half the width of the uniform delay: of the same standard deviation as the table's."""
-        factor = 1.0 if self.distribution == "uniform" else math.sqrt(3)
-        return round(self.jitter * factor / 1000) * 1000
+        return spread_of(self.jitter, self.distribution)
 
     @property
     def width(self) -> int:
@@ -131,13 +138,12 @@ class Netem:
 def read(reading: Reading) -> Netem:
     """Reads the words behind `netem`."""
     words, made = reading.words, Netem()
-    limit_given = False
+    limit_line, place = 0, 0
     while words.more:
         word = _full(words.take(), reading)
         if word == "limit":
-            made.limit, limit_given = words.count("limit", 2**31 - 1) or 1, True
-            text = f"limit {made.limit} packets, delayed packets included"
-            reading.became(f"limit {made.limit}", text)
+            made.limit = words.count("limit", 2**31 - 1) or 1
+            limit_line, place = words.line, len(reading.notes.all)
         elif word in ("delay", "latency"):
             _delay(reading, made, word)
         elif word == "jitter":
@@ -167,12 +173,20 @@ def read(reading: Reading) -> Netem:
             reading.lost("ecn", "no counterpart: the model of loss drops, it does not mark")
         else:
             reading.lost(f"seed {words.count('seed', 2**64 - 1)}", "no counterpart: see --seed")
-    if not limit_given:
-        reading.became(
-            "(no limit)", f"netem's default: limit {LIMIT} packets, delayed ones included"
-        )
+    if not made.early and not (made.slots and made.delay):
+        _remark_limit(reading, made, limit_line, place)
     _remark(reading, made)
     return made
+
+
+def _remark_limit(reading: Reading, made: Netem, line: int, place: int) -> None:
+    """Remarks what the limit became, at the place where it was read; line 0: none was."""
+    if line:
+        text = f"limit {made.limit} packets, delayed packets included"
+        reading.notes.all.insert(place, Note(line, f"limit {made.limit}", text))
+    else:
+        text = f"netem's default: limit {LIMIT} packets, delayed ones included"
+        reading.became("(no limit)", text)
 
 
 def _full(word: str, reading: Reading) -> str:
@@ -285,9 +299,13 @@ def _slot(reading: Reading, made: Netem) -> None:
         name = words.value("slot distribution", "a name", _DISTRIBUTIONS)
         mean = words.time("slot distribution")
         spread = words.time("slot distribution") if words.number_follows else 0
-        least, most = max(mean - spread, 0), mean + spread
+        half = spread_of(spread, name)
+        least, most = max(mean - half, 0), mean + half
         if name != "uniform":
-            reading.lost(f"slot distribution {name}", "no counterpart: the wait is uniform")
+            text = f"{_UNIFORM}{time_text(half)}"
+            reading.lost(f"slot distribution {name}", f"no counterpart: uniform wait {text}")
+        if half > mean:
+            reading.lost(f"slot {time_text(mean)} {time_text(spread)}", "draws below 0 are missing")
     else:
         least = words.time("slot")
         most = words.time("slot") if words.number_follows else least
@@ -307,8 +325,7 @@ def _remark(reading: Reading, made: Netem) -> None:
             "reorder is not possible without a delay", allowed=("delay 10ms reorder 25%",)
         )
     if made.jitter and made.distribution != "uniform":
-        text = "no counterpart: uniform delay of the same standard deviation, ± "
-        text += time_text(made.spread)
+        text = f"no counterpart: uniform delay {_UNIFORM}{time_text(made.spread)}"
         reading.lost(f"distribution {made.distribution}", text)
     if made.delay or made.jitter:
         given = f"delay {time_text(made.delay)}"

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dumbbell.translate.interface import Interface, Path, egress
+from dumbbell.translate.interface import Interface, Path
+from dumbbell.translate.leaving import egress
 from dumbbell.translate.mistakes import Note, Notes
 from dumbbell.translate.stage import Pipe
 from dumbbell.translate.tc import Script
@@ -146,7 +147,7 @@ def arriving(script: Script, interface: Interface) -> Path:
     """Path of packets that arrive at an interface: its policers, then what ifb does."""
     made = Path()
     for police, command, notes in interface.policers:
-        made.pipes.append(police.pipe())
+        made.pipes += police.pipes(interface.frame, notes)
         made.sources.append((notes.all[0].line if notes.all else 0, command))
         made.notes.append(notes)
     other = script.interfaces.get(interface.redirected or "")
@@ -155,6 +156,7 @@ def arriving(script: Script, interface: Interface) -> Path:
         made.pipes += behind.pipes
         made.sources += behind.sources
         made.notes += behind.notes
+        made.direct = behind.direct
     return made
 
 

@@ -1,4 +1,7 @@
-"""Commands of a shell script, read as text. Nothing is executed; `NAME=value` alone is expanded."""
+"""Commands of a shell script, read as text. Nothing is executed.
+
+`NAME=value` alone is expanded, and the defaults of `${NAME:-default}`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _ASSIGNED = re.compile(r"(?:export\s+|local\s+)?([A-Za-z_][A-Za-z0-9_]{0,40})=(\S*)\Z")
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,40})\}|([A-Za-z_][A-Za-z0-9_]{0,40}))")
+#: `$NAME`, `${NAME}` and `${NAME:-default}`.
+_VARIABLE = re.compile(
+    r"\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,40})(?::?-([^{}$]{0,100}))?\}|([A-Za-z_][A-Za-z0-9_]{0,40}))"
+)
 _PROMPT = re.compile(r"\s*[$>]\s+(?=(?:sudo\s+)?(?:tc|ip)\s)")
 _ROOT_PROMPT = re.compile(r"\s*[$#>]+\s*(?=(?:sudo\s+)?(?:tc|ip)\s)")
 #: Most words of a command.
@@ -131,9 +137,10 @@ def _tokens(text: str, line: int) -> Iterator[tuple[Placed, bool]]:
 
 
 def _expanded(word: str, values: dict[str, str]) -> str:
-    """The word with variables that the script sets; others stay as they are."""
+    """The word with variables that the script sets, or with their defaults; others stay."""
 
     def value(found: re.Match[str]) -> str:
-        return values.get(found[1] or found[2], found[0])
+        default = found[0] if found[2] is None else found[2]
+        return values.get(found[1] or found[3], default)
 
     return _VARIABLE.sub(value, word)[:4000] if "$" in word else word

@@ -25,6 +25,10 @@ OPTIONS = (
 #: Packets of SQM's fq_codel; duration of a burst.
 _LIMIT, _BURST_US = 1001, 1000
 _MTU_BITS = 1540 * 8
+#: Leaves that SQM knows: with a target and ECN, and those whose limit is in packets.
+_MANAGED = ("fq_codel", "codel", "fq_pie", "pie")
+_LIMITED = (*_MANAGED, "sfq", "pfifo")
+LEAVES = (*_LIMITED, "bfifo", "cake")
 
 
 def read(text: str, file: str) -> Network:
@@ -73,9 +77,16 @@ def _queue(made: Script, options: dict[str, tuple[str, int]], file: str) -> None
         raise TranslateError(
             "SQM has no such script", file=file, line=line, found=script, allowed=SCRIPTS
         )
+    leaf, leaf_line = options.get("qdisc", ("fq_codel", line))
+    if leaf not in LEAVES:
+        message = "no such qdisc of SQM"
+        raise TranslateError(message, file=file, line=leaf_line, found=leaf, allowed=LEAVES)
+    if "cake" in script and "qdisc" in options and leaf != "cake":
+        made.notes.lost(leaf_line, f"qdisc {leaf}", f"without effect: {script} always takes cake")
     if given("enabled", "1") == "0":
         where = options["enabled"][1]
         made.notes.became(where, "enabled 0", "the section is off; the experiment has it on")
+    framing = _framing(made, given("linklayer", "none"), given("overhead", "0"), options, file)
     for way, target in (("upload", device), ("download", f"ifb-{device}")):
         text, line = options.get(way, ("0", 1))
         rate = whole(text, way, file, line, 10**9)
@@ -83,7 +94,6 @@ def _queue(made: Script, options: dict[str, tuple[str, int]], file: str) -> None
             continue
         ingress = way == "download"
         extra = given("iqdisc_opts" if ingress else "eqdisc_opts", "")
-        framing = _framing(made, given("linklayer", "none"), given("overhead", "0"), options, file)
         for command in _commands(script, rate, target, ingress, framing, extra, given):
             read_one(made, command.split(), line)
         root = made.interface(target).qdiscs.get("root")
@@ -108,10 +118,19 @@ def _framing(
             "SQM has no such linklayer", file=file, line=line, found=layer, allowed=allowed
         )
     count = whole(overhead.lstrip("-"), "overhead", file, line, 200)
-    if layer == "none" or not (count or layer == "atm"):
+    text, mpu_line = options.get("tcMPU", ("", line))
+    mpu = whole(text or "0", "tcMPU", file, mpu_line, 256)
+    if layer == "none":
+        for name in ("tcMPU", "overhead"):
+            if options.get(name, ("0", 0))[0] not in ("", "0"):
+                why = "without effect: linklayer is none"
+                made.notes.lost(options[name][1], f"{name} {options[name][0]}", why)
+        return ""
+    if not (count or mpu or layer in ("atm", "adsl")):
         return ""
     signed = -count if overhead.startswith("-") else count
-    return f"overhead {signed}" + (" atm" if layer in ("atm", "adsl") else "")
+    words = f"overhead {signed}" + (f" mpu {mpu}" if mpu else "")
+    return words + (" atm" if layer in ("atm", "adsl") else "")
 
 
 def _commands(
@@ -128,27 +147,46 @@ def _commands(
         tins = "diffserv3" if script == "layer_cake.qos" else "besteffort"
         words = f"bandwidth {rate}kbit {tins} {framing} {'ingress' if ingress else ''} {extra}"
         return [f"tc qdisc add dev {target} root cake {words}"]
-    ecn = given("ingress_ecn" if ingress else "egress_ecn", "ECN" if ingress else "NOECN").lower()
-    limit = given("ilimit" if ingress else "elimit", "") or str(_LIMIT)
-    words = f"limit {limit} {'ecn' if ecn == 'ecn' else 'noecn'} {_target(rate)} {extra}"
+    leaf = f"{_leaf(given, rate, ingress)} {extra}"
     burst = max(1600, rate * 1000 // 8 * _BURST_US // 10**6)
     framing = framing.replace(" atm", " linklayer atm")
     if script == "simplest_tbf.qos":
         bucket = f"tbf rate {rate}kbit burst {burst} latency 300ms {framing}"
         shaper = f"tc qdisc add dev {target} root handle 1: {bucket}"
-        return [shaper, f"tc qdisc add dev {target} parent 1:1 fq_codel {words}"]
+        return [shaper, f"tc qdisc add dev {target} parent 1:1 {leaf}"]
     return [
         f"tc qdisc add dev {target} root handle 1: htb default 10",
         f"tc class add dev {target} parent 1: classid 1:10 htb rate {rate}kbit ceil {rate}kbit"
         f" burst {burst} cburst {burst} {framing}",
-        f"tc qdisc add dev {target} parent 1:10 fq_codel {words}",
+        f"tc qdisc add dev {target} parent 1:10 {leaf}",
     ]
 
 
-def _target(rate_kbps: int) -> str:
-    """CoDel's target and interval on slow links (`adapt_target_to_slow_link`)."""
+def _leaf(given: Callable[[str, str], str], rate_kbps: int, ingress: bool) -> str:
+    """The leaf ($QDISC) with `get_limit`, `get_ecn` and `get_target` of SQM's functions."""
+    qdisc = given("qdisc", "fq_codel")
+    words = [qdisc]
+    limit = given("ilimit" if ingress else "elimit", "") or str(_LIMIT)
+    if qdisc in _LIMITED:
+        words.append(f"limit {limit}")
+    elif qdisc == "bfifo":
+        words.append(f"limit {int(limit) * 1514 if limit.isdigit() and len(limit) < 8 else limit}")
+    if qdisc not in _MANAGED:
+        return " ".join(words)
+    ecn = given("ingress_ecn" if ingress else "egress_ecn", "ECN" if ingress else "NOECN").lower()
+    words.append("ecn" if ecn == "ecn" else "noecn")
+    wanted = given("itarget" if ingress else "etarget", "auto").lower()
+    if wanted == "auto":
+        words.append(_target(rate_kbps, interval="codel" in qdisc))
+    elif wanted != "default":
+        words.append(f"target {wanted}")
+    return " ".join(words)
+
+
+def _target(rate_kbps: int, *, interval: bool) -> str:
+    """Target and CoDel's interval on slow links (`adapt_target_to_slow_link`)."""
     packet_us = _MTU_BITS * 1000 // rate_kbps
     if packet_us <= 5000:
         return ""
     target = packet_us * 3 // 2
-    return f"target {target}us interval {95_000 + target}us"
+    return f"target {target}us" + (f" interval {95_000 + target}us" if interval else "")

@@ -44,9 +44,10 @@ class Tbf:
             made = self.child.pipe(frame, self.shaper())
             made.rate_bps = self.rate
             return [made]
-        if len(below) == 1 and below[0].needs_rate:
-            fields = {**self.shaper(), "queue": below[0].fields["queue"]}
-            return [Pipe(fields, rate_bps=self.rate)]
+        if below and below[-1].needs_rate:
+            *below, last = below
+            fields = {**self.shaper(), **last.fields}
+            return [*below, Pipe(fields, delay_ns=last.delay_ns, rate_bps=self.rate)]
         buffer = size_text(max(self.limit, frame))
         own = Pipe({**self.shaper(), "buffer": buffer}, rate_bps=self.rate)
         return [*below, own]

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dumbbell.errors import shortened
-from dumbbell.translate import disciplines, htb, netem, police, pumba, tbf
+from dumbbell.translate import disciplines, htb, netem, police, prio, pumba, shown, stab, tbf
 from dumbbell.translate.interface import Class, Interface, Qdisc
 from dumbbell.translate.mistakes import Notes
 from dumbbell.translate.shell import Command, commands
-from dumbbell.translate.stage import Reading, Stage
+from dumbbell.translate.stage import Reading, Stage, Value
 from dumbbell.translate.words import Words
 
 #: Qdiscs that only choose a child.
@@ -50,6 +50,7 @@ class Script:
         pairs: veth interface → its other end.
         notes: Remarks that belong to no interface.
         count: Commands that were read.
+        shown: True if lines that tc shows are read as commands.
     """
 
     file: str
@@ -57,6 +58,7 @@ class Script:
     pairs: dict[str, str] = field(default_factory=dict)
     notes: Notes = field(default_factory=Notes)
     count: int = 0
+    shown: bool = False
 
     def interface(self, name: str) -> Interface:
         """The interface of this name."""
@@ -69,6 +71,9 @@ def read_script(text: str, file: str) -> Script:
     read_commands(made, commands(text))
     if not made.interfaces:
         read_commands(made, commands(text, root=True))
+    if not made.interfaces:
+        made.shown = True
+        read_commands(made, commands(text))
     return made
 
 
@@ -82,7 +87,13 @@ def read_commands(made: Script, found: Iterable[Command]) -> None:
 
 
 def read_one(made: Script, words: Sequence[str], line: int) -> None:
-    """Reads a command if it is one of tc or ip."""
+    """Reads a command if it is one of tc or ip, or a line that tc shows."""
+    told = shown.command_of(words) if made.shown else None
+    if told is not None:
+        if told:
+            made.count += 1
+            _tc(made, told, line)
+        return
     for place, word in enumerate(words[:40]):
         name = word.rpartition("/")[2].partition(":")[0]
         name = "tc" if _VARIABLE_TC.match(name) else name
@@ -156,9 +167,11 @@ class _Place:
     parent: str = ""
     handle: str = ""
     classid: str = ""
+    framing: dict[str, Value] = field(default_factory=dict)
+    lost: list[tuple[str, str]] = field(default_factory=list)
 
 
-def _place(words: Words, *, until: Sequence[str]) -> _Place:
+def _place(words: Words) -> _Place:
     """Reads `dev`, `root`, `parent`, `handle` and `classid` in any order."""
     made = _Place("")
     while words.more:
@@ -178,27 +191,22 @@ def _place(words: Words, *, until: Sequence[str]) -> _Place:
         elif word == "classid":
             words.take()
             made.classid = _id(words.value("classid", "a class", ("1:1",)))
-        elif word in ("ingress_block", "egress_block", "estimator") and until is not _FILTER_WORDS:
+        elif word in ("ingress_block", "egress_block"):
             words.take()
             words.value(word)
+        elif word in ("est", "estimator"):
+            words.take()
+            values = f"{words.value(word)} {words.value(word)}"
+            made.lost.append((f"{word} {values}", "without effect: it only counts"))
+        elif word == "stab":
+            words.take()
+            made.framing |= stab.read(Reading(words, Notes()))
         else:
             break
     if not made.device:
         allowed = ("dev eth0", "root", "parent", "handle")
         raise words.mistake("tc needs an interface: dev", words.peek(), allowed)
     return made
-
-
-_FILTER_WORDS: Sequence[str] = (
-    "protocol",
-    "prio",
-    "pref",
-    "u32",
-    "matchall",
-    "basic",
-    "flower",
-    "fw",
-)
 
 
 def _id(text: str) -> str:
@@ -208,7 +216,7 @@ def _id(text: str) -> str:
 
 
 def _qdisc(made: Script, words: Words, command: str, action: str) -> None:
-    place = _place(words, until=())
+    place = _place(words)
     interface = made.interface(place.device)
     notes = Notes()
     if place.parent in ("ingress", "clsact"):
@@ -232,29 +240,33 @@ def _qdisc(made: Script, words: Words, command: str, action: str) -> None:
         before.handle if before else f"?{len(interface.qdiscs)}"
     )
     stage, default = _stage(kind, Reading(words, notes))
+    for word, why in place.lost:
+        notes.lost(words.first, word, why)
     interface.qdiscs[place.parent] = Qdisc(
-        kind, words.first, command, handle, place.parent, stage, notes, default
+        kind, words.first, command, handle, place.parent, stage, notes, default, place.framing
     )
 
 
 def _stage(kind: str, reading: Reading) -> tuple[Stage | None, int | None]:
-    """Parameters of a qdisc; the default class of HTB."""
+    """Parameters of a qdisc; the default class of HTB, that of TOS 0 of prio."""
     if kind == "netem":
         return netem.read(reading), None
     if kind == "tbf":
         return tbf.read(reading), None
     if kind == "htb":
         return None, htb.read(reading).default
+    if kind == "prio":
+        return None, prio.read(reading)
     if kind in _CHOOSING:
         left = " ".join(reading.words.rest())
-        if kind not in ("prio", "mq"):
+        if kind != "mq":
             reading.lost(f"{kind} {left}".strip(), "no counterpart: packets pass to one child")
         return None, None
     return disciplines.read(kind, reading), None
 
 
 def _class(made: Script, words: Words, command: str, action: str) -> None:
-    place = _place(words, until=())
+    place = _place(words)
     kind = words.value("tc class", "a class", ("htb",))
     if not place.classid:
         raise words.mistake("tc class needs a classid", kind, ("classid 1:10",))
@@ -327,7 +339,7 @@ def _mirred(words: Words, interface: Interface) -> None:
 
 
 def _delete(made: Script, kind: str, words: Words) -> None:
-    place = _place(words, until=())
+    place = _place(words)
     interface = made.interfaces.get(place.device)
     if interface is None or kind != "qdisc":
         return

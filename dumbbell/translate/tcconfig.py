@@ -63,6 +63,7 @@ def add(made: Script, device: str, way: str, values: Mapping[str, object], line:
             f"tc class add dev {target} parent 1a1a: classid 1a1a:2 htb"
             f" rate {rate}bit ceil {rate}bit"
             f" burst {kilobytes}KB cburst {kilobytes}KB",
+            f"tc filter add dev {target} parent 1a1a: u32 match ip dst 0.0.0.0/0 flowid 1a1a:2",
         ]
         parent = "parent 1a1a:2"
     words = _netem(given)

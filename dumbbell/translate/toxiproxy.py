@@ -105,6 +105,11 @@ def _toxic(path: Path, toxic: Mapping[str, Any], line: int, file: str) -> None:
             f", jitter {time_text(latency + jitter - least)}" if jitter else ""
         )
         notes.became(line, "latency", f"{text}; order is kept")
+        notes.lost(
+            line,
+            "latency",
+            "the proxy ends TCP, so its delay is outside of TCP's loop; here it is part of the RTT",
+        )
     elif kind == "bandwidth":
         rate = whole(attributes.get("rate", 0), "rate", file, line, 10**12) * 8000
         if not rate:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from dumbbell.errors import ExperimentError
 from dumbbell.translate import languages
+from dumbbell.translate.interface import Direct
 from dumbbell.translate.mistakes import Note, TranslateError
 from dumbbell.translate.network import Network
-from dumbbell.translate.write import lines_of, text_of
+from dumbbell.translate.write import direct_of, lines_of, text_of
 
 #: Largest text, in bytes.
 MOST_BYTES = 1 << 20
@@ -25,12 +26,14 @@ class Translation:
         text: Experiment file.
         lost: Words without a counterpart.
         lines: Link → line of its words; links without words are left out.
+        direct: Direction of a link (`eth0/forward`) → HTB that sends all packets unshaped.
     """
 
     language: str
     text: str
     lost: tuple[Note, ...]
     lines: Mapping[str, int]
+    direct: Mapping[str, Direct]
 
 
 def translate(text: str, file: str, language: str | None = None) -> Translation:
@@ -54,7 +57,7 @@ def translate(text: str, file: str, language: str | None = None) -> Translation:
         raise TranslateError(f"nothing that shapes packets ({name})", file=file, allowed=allowed)
     made = text_of(network, name=_title(file), origin=languages.TITLES[name])
     _check(made, file, network)
-    return Translation(name, made, tuple(network.lost), lines_of(network))
+    return Translation(name, made, tuple(network.lost), lines_of(network), direct_of(network))
 
 
 def _title(file: str) -> str:

@@ -88,6 +88,21 @@ def number(text: str) -> Fraction | None:
     return None if split is None or split[1] else split[0]
 
 
+def is_unit(text: str) -> bool:
+    """Returns true for a unit of a rate, a time or a size, or `%`."""
+    word = text.lower()
+    return bool(word) and (word in ("%", *RATES, *SIZES, *TIMES, *_SIZE_BITS))
+
+
+def meant_rate(text: str) -> str | None:
+    """Rate that is meant by `100M`, `100Mb` and the like; None: unknown."""
+    split = _split(text)
+    found = (
+        None if split is None else re.fullmatch(r"([kmgt])(?:b|bits?|b/s|bit/s|bits/s)?", split[1])
+    )
+    return None if split is None or found is None else f"{decimal(split[0])}{found[1]}bit"
+
+
 def decimal(value: Fraction, places: int = 9) -> str:
     """Plain decimal number, without trailing zeros."""
     whole, part = divmod(round(value * 10**places), 10**places)

@@ -75,9 +75,14 @@ class Words:
         value = read(text)
         if value is None and "$" in text:
             message = f"{of} has a variable that the script does not set"
-            raise self.mistake(message, text, ("RATE=10mbit on a line in front of it",), near=False)
+            name, example = text.strip("${}"), allowed[0] if allowed else "10"
+            name = name if name.isidentifier() else "NAME"
+            ways = (f"{name}={example} on a line in front of it", f"${{{name}:-{example}}}")
+            raise self.mistake(message, text, ways, near=False)
         if value is None:
-            raise self.mistake(f"{of} should be {kind}", text, allowed, near=False)
+            error = self.mistake(f"{of} should be {kind}", text, allowed, near=False)
+            error.nearest = units.meant_rate(text) if kind == "a rate" else None
+            raise error
         return value
 
     def rate(self, of: str) -> int:
@@ -122,6 +127,11 @@ class Words:
         near: bool = True,
     ) -> TranslateError:
         """Error about a word of this command."""
+        before = self._words[self._next - 2] if self._next > 1 else ""
+        if found is not None and units.is_unit(found) and units.number(before) is not None:
+            whole = f"{before}{found}"
+            message, allowed = f"a unit follows its number without a space: write {whole}", (whole,)
+            found, near = f"{before} {found}", False
         error = TranslateError(
             message, file=self.file, line=self.line, found=found, allowed=tuple(allowed)
         )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from dumbbell.experiment.source import is_plain_text
-from dumbbell.translate.interface import Path
+from dumbbell.translate.interface import Direct, Path
 from dumbbell.translate.network import Link, Network, fill_rates
 from dumbbell.translate.stage import Value
 from dumbbell.translate.units import rate_text
@@ -42,19 +42,35 @@ def _host(name: str, mtu: int | None) -> str:
 
 
 def _flows(network: Network) -> list[str]:
-    """Flows; the second of two opposite ones starts as the first stops."""
+    """Flows; those whose hosts are joined come one after the other."""
     seconds = _seconds(network)
-    ends = [flow.ends for flow in network.flows]
-    lines, longest = ["flows:"], seconds
-    for place, flow in enumerate(network.flows):
-        times = ""
-        if flow.ends[::-1] in ends[:place]:
-            times, longest = f", start: {seconds} s", 2 * seconds
-        elif flow.ends[::-1] in ends:
-            times = f", stop: {seconds} s"
+    parts = _parted(network)
+    counts: dict[str, int] = {}
+    lines = ["flows:"]
+    for flow in network.flows:
+        part = parts[flow.ends[0]]
+        place = counts[part] = counts.get(part, -1) + 1
+        later = sum(parts[other.ends[0]] == part for other in network.flows) - place - 1
+        times = f", start: {place * seconds} s" if place else ""
+        times += f", stop: {(place + 1) * seconds} s" if later else ""
         one = f"name: {_scalar(flow.name)}, from: {flow.ends[0]}, to: {flow.ends[1]}"
         lines.append(f"  - {{{one}, tcp: cubic{times}}}")
-    return [*lines, f"duration: {longest} s"]
+    return [*lines, f"duration: {(max(counts.values(), default=0) + 1) * seconds} s"]
+
+
+def _parted(network: Network) -> dict[str, str]:
+    """Node → a node that stands for all nodes that are joined with it."""
+    above: dict[str, str] = {}
+
+    def top(node: str) -> str:
+        while above.setdefault(node, node) != node:
+            above[node] = above[above[node]]
+            node = above[node]
+        return node
+
+    for link in network.links:
+        above[top(link.between[0])] = top(link.between[1])
+    return {node: top(node) for node in [*network.hosts, *above]}
 
 
 def _seconds(network: Network) -> int:
@@ -74,6 +90,16 @@ def lines_of(network: Network) -> dict[str, int]:
             if link.pipes and sources:
                 made[name] = sources[min(part, len(sources) - 1)][0]
     return made
+
+
+def direct_of(network: Network) -> dict[str, Direct]:
+    """Direction of a link → HTB that sends its packets unshaped."""
+    ways = [
+        (f"{link.name}/{way}", path.direct)
+        for link in network.links
+        for way, path in (("forward", link.forward), ("backward", link.backward))
+    ]
+    return {name: direct for name, direct in ways if direct is not None}
 
 
 def _parts(link: Link) -> list[str]:

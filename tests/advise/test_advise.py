@@ -46,10 +46,14 @@ MISTAKES = [
     ("loss", ROOT + "netem loss gemodel 20% 20% delay 25ms rate 20mbit"),
     ("buffer", ROOT + "netem rate 1mbit delay 20ms"),
     ("buffer", ROOT + "tbf rate 2mbit burst 10k latency 3s"),
+    ("buffer", ROOT + "netem rate 10mbit"),
+    ("buffer", ROOT + "netem rate 8mbit delay 10ms limit 2000"),
     ("buffer", "bw=1, delay='10ms'"),
     ("buffer", HTB + "rate 5mbit burst 15k"),
     ("rate", ROOT + "netem rate 800mbit delay 150ms limit 40000"),
     ("mtu", VETH + "ip link set veth1 mtu 1500\ntc qdisc add dev veth0 root netem rate 50mbit"),
+    ("default", HTB.replace("default 1", "") + "rate 20mbit burst 15k"),
+    ("default", HTB.replace("default 1", "default 30") + "rate 20mbit burst 15k"),
 ]
 TEMPLATE = (
     "dumbbell: 1\nname: x\ntemplate: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, buffer: 1 BDP}}\n"
@@ -68,6 +72,8 @@ SOUND = [
     ROOT + "fq_codel",
     ARRIVING + "rate 50mbit burst 1mb drop",
     "bw=10, delay='5ms', max_queue_size=50",
+    ROOT + "netem delay 20ms 0.1ms limit 20000",  # RACK's window covers it
+    ROOT + "netem delay 50ms 5ms loss 1%",  # the loss bounds CUBIC, not the order
     BULK,
 ]
 
@@ -146,6 +152,34 @@ def test_without_any_rate_the_limit_is_still_judged() -> None:
     text += link + "duration: 30 s\n"
     assert found(text.replace("LIMIT", "1000")) == ["limit"]
     assert found(text.replace("LIMIT", "20000")) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "mend"),
+    [
+        (
+            "buffer",
+            ROOT + "tbf rate 2mbit burst 10k latency 3s",
+            "limit 22740 (bytes), or latency 5",
+        ),
+        ("buffer", ROOT + "netem rate 1mbit", "limit 10, or fq_codel"),
+        ("buffer", HTB + "rate 5mbit burst 15k", "pfifo limit 21 below the class, or fq_codel"),
+        ("buffer", "bw=1, delay='10ms'", "max_queue_size=10"),
+        ("buffer", "bw=1, use_tbf=True, latency_ms=3000", "latency_ms=50"),
+        ("burst", '{"egressRate": 1000000, "egressBurst": 8000000}', '"egressBurst": 24224'),
+        ("burst", "kubernetes.io/egress-bandwidth: 10M", "(no annotation says it)"),
+        ("burst", '{"eth0": {"outgoing": {"a": {"rate": "2Mbps"}}}}', "(no key of tcconfig"),
+    ],
+)
+def test_a_mend_has_the_words_of_its_format(rule: str, text: str, mend: str) -> None:
+    (said,) = [one.mend for one in judge(text, "x.sh").advice if one.rule == rule]
+    assert mend in said
+
+
+def test_the_mend_of_an_experiment_has_its_fields() -> None:
+    levels = {"wan": ["long"], "cc": ["reno"]}
+    (advice,) = judge(FACTORS, "x.yaml", levels=levels).advice
+    assert advice.mend.startswith("buffer: ") and "limit" not in advice.mend
 
 
 #: Goodputs in a text.

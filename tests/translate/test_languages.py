@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,29 @@ def test_a_topology_of_mininet() -> None:
     assert pipe["shaper"]["tbf"]["rate_bps"] == 10_000_000
     assert pipe["queue"]["netem"] == {"delay_ns": 5_000_000, "jitter_ns": 0, "limit_packets": 100}
     assert "from: h1, to: h3" in made.text
+
+
+def test_each_link_of_mininet_with_words_has_a_flow() -> None:
+    pairs = (
+        "net.addLink('h1', 'h2', cls=TCLink, bw=10)\nnet.addLink('h3', 'h4', cls=TCLink, bw=20)\n"
+    )
+    made = of(pairs, "topo.py").text
+    assert "from: h1, to: h2, tcp: cubic}" in made and "from: h3, to: h4, tcp: cubic}" in made
+    assert "duration: 10 s" in made
+    star = of(TOPOLOGY, "topo.py").text
+    # Joined hosts: one flow after the other.
+    assert "from: h1, to: h3, tcp: cubic, stop: 10 s}" in star
+    assert "from: h1, to: h2, tcp: cubic, start: 10 s}" in star and "duration: 20 s" in star
+    one_way = "net.addLink('h1', 'h2', cls=TCLink, params2={'bw': 10})\n"
+    assert "from: h2, to: h1" in of(one_way, "topo.py").text
+
+
+def test_a_link_that_no_flow_passes_is_said() -> None:
+    text = "net.addHost('h1')\nnet.addHost('h2')\nnet.addLink('h1', 's1')\n"
+    text += "net.addLink('h2', 's1')\nnet.addLink('s1', 's2', cls=TCLink, bw=10)\n"
+    made = of(text, "topo.py")
+    assert "from: h1, to: h2" in made.text
+    assert [note.words for note in made.lost] == ["s1-s2"]
 
 
 def test_options_of_a_link_alone() -> None:
@@ -102,6 +126,7 @@ def test_toxiproxy() -> None:
     made = of(json.dumps([{"name": "db", "toxics": toxics}], indent=1), "toxi.json")
     assert "delay: 80 ms, jitter: 40 ms" in made.text and "rate: 800 kbit/s" in made.text
     assert any("slicer" in str(note) for note in made.lost)
+    assert any("outside of TCP's loop" in str(note) for note in made.lost)
     assert "did you mean latency?" in refusal(json.dumps([{"type": "latencyy", "attributes": {}}]))
 
 
@@ -132,3 +157,40 @@ def test_sqm() -> None:
     cake = pipes(text.replace("simplest.qos", "piece_of_cake.qos"), "eth1")["queue"]["cake"]
     assert (cake["bandwidth_bps"], cake["diffserv"]) == (2_000_000, "besteffort")
     assert "did you mean simplest.qos?" in refusal(text.replace("simplest.qos", "simples.qos"))
+
+
+def test_the_leaf_of_sqm() -> None:
+    text = """config queue 'eth1'
+\toption interface 'eth1'
+\toption upload '20000'
+\toption script 'simplest.qos'
+\toption qdisc 'LEAF'
+\toption qdisc_really_really_advanced '1'
+\toption etarget '7ms'
+\toption elimit '300'
+"""
+
+    def leaf(name: str, script: str = "simplest.qos") -> dict[str, Any]:
+        found = pipes(text.replace("LEAF", name).replace("simplest.qos", script), "eth1")
+        own: dict[str, Any] = found["queue"]["htb"]["classes"][0]["queue"]
+        return own
+
+    own = leaf("fq_codel")["fq_codel"]
+    assert (own["target_ns"], own["limit_packets"]) == (7_000_000, 300)
+    assert leaf("codel", "simple.qos")["codel"]["target_ns"] == 7_000_000
+    assert leaf("pie")["pie"]["target_ns"] == 7_000_000
+    assert leaf("pfifo")["drop_tail"]["limit_packets"] == 300
+    assert leaf("bfifo")["drop_tail"]["limit_bytes"] == 300 * 1514
+    assert "cake" in leaf("cake")
+    assert "did you mean fq_codel?" in refusal(text.replace("LEAF", "fq_codell"))
+    cake = text.replace("LEAF", "codel").replace("simplest.qos", "piece_of_cake.qos")
+    assert any("always takes cake" in str(note) for note in of(cake, "sqm").lost)
+
+
+def test_the_framing_of_sqm() -> None:
+    text = "config queue 'eth1'\n\toption interface 'eth1'\n\toption upload '20000'\n"
+    text += "\toption script 'simplest.qos'\n"
+    mpu = "\toption overhead '18'\n\toption tcMPU '64'\n"
+    framing = pipes(f"{text}\toption linklayer 'ethernet'\n{mpu}", "eth1")["framing"]
+    assert (framing["overhead_bytes"], framing["mpu_bytes"]) == (18, 64)
+    assert sum("linklayer is none" in str(note) for note in of(text + mpu, "sqm").lost) == 2

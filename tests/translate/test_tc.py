@@ -38,6 +38,14 @@ def test_a_distribution_keeps_its_standard_deviation() -> None:
     assert queue["delay_ns"] + queue["jitter_ns"] / 2 == pytest.approx(100e6, rel=1e-4)
 
 
+def test_a_distribution_of_slots_keeps_its_standard_deviation() -> None:
+    text = f"{ROOT} netem slot distribution normal 10ms 2ms"
+    slots = pipes(text)["slots"]
+    assert slots["max_ns"] - slots["min_ns"] == pytest.approx(2e6 * 12**0.5, rel=1e-3)
+    assert slots["max_ns"] + slots["min_ns"] == pytest.approx(20e6, rel=1e-4)
+    assert "standard deviation" in lost(text)[0]
+
+
 def test_losses() -> None:
     assert pipes(f"{ROOT} netem loss 0.3%")["loss"] == {"independent": {"probability": 0.003}}
     model = pipes(f"{ROOT} netem loss gemodel 1% 10% 70% 0.1%")["loss"]["gilbert_elliott"]
