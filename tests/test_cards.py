@@ -18,7 +18,7 @@ from dumbbell.gate.sides import read_side
 from dumbbell.gate.suite import read_suite
 from tests.browser import needs_browser
 from tests.driven import driven, faults
-from tests.helpers import ROOT
+from tests.helpers import BASE, ROOT
 from tests.write_scorecards import CARDS, INDEX, page_of
 
 
@@ -133,6 +133,22 @@ def test_the_page_in_a_browser(browser: None, tmp_path: Path) -> None:
             done = call(name, option, new, *words, *store, "-o", page)
             assert done.exit_code == 0, done.output
             assert faults(chromium, page) == []
+
+
+def test_a_card_leaves_the_default_store_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.yaml").write_text(BASE.replace("duration: 100 s", "duration: 6 s"))
+    card = ("rfc7928", "--aqm", "red", "--part", "8.2.5", "--repeats", "2")
+    for _ in range(2):  # the card is first, and then the run
+        assert call(*card).exit_code == 0
+        done = CliRunner().invoke(app, ["run", "r.yaml"])
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "store" / "store.json").exists()
+    assert {one.name for one in tmp_path.iterdir()} == {"r.yaml", "scorecards", "store"}
+    done = call(*card, "--store", "store")
+    assert done.exit_code == 2 and "store is a store; a scorecard has many" in done.output
 
 
 @pytest.mark.kernel

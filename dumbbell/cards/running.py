@@ -20,9 +20,12 @@ from dumbbell.gate.sides import INCUMBENT, SUBJECT, Side
 from dumbbell.gate.verdict import Quantity, Verdict, judge
 from dumbbell.metrics.statistics import Interval, interval
 from dumbbell.results import Results
+from dumbbell.store.place import is_store
 
 #: Runs of each cell and side.
 REPEATS = 24
+#: Folder of the stores of all cards, if none is named. `store` is a store itself.
+FOLDER = Path("scorecards")
 #: Verdict of the gate → word of a card.
 WORDS = {
     Verdict.SAME: "same", Verdict.WITHIN: "same", Verdict.BETTER: "better",
@@ -161,6 +164,20 @@ def chosen(name: str, given: Mapping[str, str | None]) -> str:
     return value
 
 
+def folder_of(name: str, given: Path | None) -> Path:
+    """Folder of the stores of a card: it has one for each experiment and side.
+
+    Raises `DumbbellError` if the folder is a store: its runs would be hidden by others.
+    """
+    folder = FOLDER if given is None else given
+    if is_store(folder):
+        raise DumbbellError(
+            f"{folder} is a store; a scorecard has many: name another folder, as --store {FOLDER}",
+            code=Code.NOT_STORE,
+        )
+    return folder / name
+
+
 def run_card(
     name: str,
     new: str,
@@ -180,7 +197,7 @@ def run_card(
         name: Of the card.
         new: What is under test.
         base: Incumbent; None: that of the card.
-        store: Folder for the runs. Finished runs are not repeated.
+        store: Folder for the stores. Finished runs are not repeated.
         engine: Engine of all runs.
         beside: Engine that is asked about the cells of the overview; None: none.
         tolerance: Share of the incumbent's value that counts as the same.
