@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dumbbell.cards.card import names, read_card
-from dumbbell.cards.running import run_card
+from dumbbell.cards.running import run_card, sides_of
 from dumbbell.cli import app
 from dumbbell.gate.queues import QueueSide, has_queue, queue_names
 from dumbbell.gate.sides import read_side
@@ -149,6 +149,36 @@ def test_a_card_leaves_the_default_store_alone(
     assert {one.name for one in tmp_path.iterdir()} == {"r.yaml", "scorecards", "store"}
     done = call(*card, "--store", "store")
     assert done.exit_code == 2 and "store is a store; a scorecard has many" in done.output
+
+
+@pytest.mark.slow
+def test_a_plug_in_has_the_name_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    folder = tmp_path / "a_folder_with_a_long_name" / "plugins"
+    folder.mkdir(parents=True)
+    plugin = folder / "a_longer_name_of_a_control.py"
+    plugin.write_bytes((ROOT / "examples" / "plugins" / "cubic.py").read_bytes())
+    page, found = tmp_path / "plug.html", tmp_path / "plug.json"
+    words = ("--part", "5.2.2", "--part", "harm", "--repeats", "2", "--store", tmp_path / "s")
+    done = call("rfc9743", "--cc", plugin, *words, "-o", page, "--json", found)
+    assert done.exit_code == 0, done.output
+    text = page.read_text(encoding="utf-8")
+    title = f"{plugin.name} beside cubic: RFC 9743"
+    assert f"<title>{title}" in text and re.search(rf"<h1[^>]*>{re.escape(title)}", text)
+    assert json.loads(found.read_text(encoding="utf-8"))["new"] == plugin.name
+    assert str(folder) not in done.output and "…" not in done.output
+    # The name is broken between its parts alone, and no number is cut.
+    words_of = done.output.split()
+    for piece in ("a_longer_", "name_of_a_", "control.py"):
+        assert words_of.count(piece) >= 5, "three headings, three rows"
+    assert len(re.findall(r"\(\d+\s%\)", done.output)) == 12
+    # Two files of one name are told apart.
+    other = tmp_path / plugin.name
+    other.write_bytes(plugin.read_bytes())
+    both = sides_of(read_card("rfc9743"), str(plugin), str(other), "sim")
+    assert [one.name for one in both] == [str(other), str(plugin)]
 
 
 @pytest.mark.kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.cards.card import BOTTLENECK, Item
 from dumbbell.cards.running import WORDS, Harm, Row, Scorecard, counts
 from dumbbell.console.words import many
+from dumbbell.face.markup import NO_BREAK
 from dumbbell.gate.beside import REPEATS as OTHER_RUNS
 from dumbbell.gate.verdict import Quantity
 from dumbbell.metrics import METRICS
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Width of paragraphs in Markdown.
 _WIDTH = 118
+#: Longest word of a heading in a line of a terminal.
+_LONG = 12
 #: Heading of the numbers of an item by comparison.
 _COUNTS = "better/same/worse/?"
 Texts = tuple[list[str], list[list[str]]]
@@ -270,12 +274,30 @@ def _table(title: str, texts: Texts) -> RenderableType:
     made = plain_table()
     left = 1 if is_joined else 2
     for place, name in enumerate([head[0], *head[2:]] if is_joined else head):
-        broken = name.replace("same/", "same/\n") if name == _COUNTS else name
-        made.add_column(broken, justify="left" if place < left else "right", overflow="fold")
+        lines = _lines(name)
+        made.add_column(
+            lines,
+            justify="left" if place < left else "right",
+            overflow="fold",
+            min_width=max(map(len, lines.split())),
+        )
     for row in rows:
         shown_row = [f"{row[0]}\n  {row[1]}", *row[2:]] if is_joined else row
-        made.add_row(*shown_row)
+        made.add_row(*([*map(_lines, shown_row)] if head[0] == "cell" else shown_row))
     return titled(title, made)
+
+
+def _lines(text: str) -> str:
+    """A text whose long words are broken after `_`, `-`, `.` and `/`."""
+    words = []
+    for word in text.split(" "):
+        lines = [""]
+        for piece in re.split(r"(?<=[_./-])", word) if len(word) > _LONG else [word]:
+            if len(lines[-1]) + len(piece) > _LONG:
+                lines.append("")
+            lines[-1] += piece
+        words.append("\n".join(lines))
+    return " ".join(words).replace(" %)", f"{NO_BREAK}%)")
 
 
 def markdown(card: Scorecard, heading: str = "#") -> str:

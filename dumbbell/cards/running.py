@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +145,19 @@ def sides_of(card: Card, new: str, base: str, engine: str) -> list[Side | QueueS
                 code=Code.GATE,
             )
         found.append(side)
-    return found
+    return _named(found)
+
+
+def _named(sides: list[Side | QueueSide]) -> list[Side | QueueSide]:
+    """Sides of which a plug-in has the name of its file, if both names then differ."""
+    short = [
+        replace(one, name=Path(one.name).name)
+        if isinstance(one, Side) and one.plugin is not None
+        else one
+        for one in sides
+    ]
+    is_clear = short[0].name != short[1].name or sides[0].name == sides[1].name
+    return short if is_clear else sides
 
 
 def chosen(name: str, given: Mapping[str, str | None]) -> str:
