@@ -84,6 +84,34 @@ def test_what_a_newcomer_does_to_the_incumbent(tmp_path: Path) -> None:
     assert "Harm matrix" in done.output and "seeds 1 to 6" in done.output
 
 
+def test_short_flows_and_long_flows_beside_each_other(tmp_path: Path) -> None:
+    found = tmp_path / "card.json"
+    words = ("--part", "5.1.5", "--part", "5.2.3", "--repeats", "6", "--store", tmp_path / "s")
+    done = call("rfc9743", "--cc", "bbr", *words, "--json", found)
+    assert done.exit_code == 0, done.output
+    rows = {
+        (one["experiment"], one["metric"], *one["levels"].values(), *one["of"].values()): one
+        for one in numbers(found)
+    }
+    # Of the same algorithm: each load leaves the long flow less, and takes longer than alone.
+    few, many = (
+        rows["5.1.5-short-beside-long", "goodput_mbps", f"{load} Mbit/s", "long"]
+        for load in (4, 10)
+    )
+    for load in ("4 Mbit/s", "10 Mbit/s"):
+        alone = rows["5.1.5-short-flows", "fct_mean_ms", load, "web"]
+        beside = rows["5.1.5-short-beside-long", "fct_mean_ms", load, "web"]
+        for side in ("before", "now"):
+            assert beside[side][1] > alone[side][2]
+            assert many[side][2] < few[side][1] < 20
+    # The newcomer is short beside a long flow of CUBIC, and the reverse.
+    for part, flow in (("5.2.3-newcomer-short", "other"), ("5.2.3-short-and-long", "subject")):
+        assert (part, "goodput_mbps", "cubic", flow) in rows
+        assert (part, "fct_mean_ms", "reno", "web") in rows
+    # Short flows are 5 of 20 Mbit/s.
+    assert 10 < rows["5.2.3-newcomer-short", "goodput_mbps", "cubic", "other"]["now"][0] < 20
+
+
 def test_a_managed_queue_is_shorter_than_drop_tail(tmp_path: Path) -> None:
     words = ("--part", "5.1.1", "--part", "12", "--repeats", "6", "--store", tmp_path / "s")
     found = tmp_path / "card.json"
