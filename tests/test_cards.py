@@ -51,7 +51,7 @@ def test_the_same_algorithm_is_the_same_in_every_number(tmp_path: Path) -> None:
         card = run_card(name, new, store=tmp_path / name, repeats=2)
         assert {row.word for row in card.rows} == {"same"}
         assert [one.item for one in card.card.items if one.measured and not card.head(one)] == []
-        harm = [one.quantity for one in card.harm if one.quantity]
+        harm = [own for one in card.harm for own in one.quantities.values()]
         assert len(card.harm) == 12 * (name == "rfc9743")
         assert all(one.verdict.passes for one in harm)
         assert not card.outcome.refused
@@ -64,13 +64,17 @@ def test_what_a_newcomer_does_to_the_incumbent(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     card = json.loads(found.read_text(encoding="utf-8"))
     harm = {
-        (one["levels"]["buffer"], one["of"], one["beside"]): one["comparison"]
+        (one["levels"]["buffer"], one["of"], one["beside"]): one["comparisons"]
         for one in card["harm"]
     }
     # BBR takes most of a line with a short queue, and the less of one with a long queue.
-    assert harm["0.5 BDP", "cubic", "bbr"] == "worse"
-    assert harm["4 BDP", "cubic", "bbr"] == "better"
-    assert harm["0.5 BDP", "cubic", "cubic"] is None
+    assert harm["0.5 BDP", "cubic", "bbr"]["goodput_mbps"] == "worse"
+    assert harm["4 BDP", "cubic", "bbr"]["goodput_mbps"] == "better"
+    assert harm["0.5 BDP", "cubic", "cubic"] == {}
+    # BBR beside itself leaves a long queue empty, and loses many packets of a short one.
+    assert harm["4 BDP", "bbr", "bbr"]["srtt_mean_ms"] == "better"
+    assert harm["0.5 BDP", "cubic", "bbr"]["retransmitted_share"] == "worse"
+    assert done.output.count("Harm matrix") == 3 and "mean smoothed RTT of (ms)" in done.output
     words_of = {
         (one["item"], one["metric"], *one["levels"].values(), *one["of"].values()): one
         for one in card["numbers"]
@@ -112,6 +116,17 @@ def test_short_flows_and_long_flows_beside_each_other(tmp_path: Path) -> None:
     assert 10 < rows["5.2.3-newcomer-short", "goodput_mbps", "cubic", "other"]["now"][0] < 20
 
 
+def test_an_item_may_cover_several_sections(tmp_path: Path) -> None:
+    found = []
+    for section in ("8.2.2", "8.2.4"):
+        words = ("--part", section, "--repeats", "2", "--store", tmp_path / "s")
+        done = call("rfc7928", "--aqm", "codel", *words)
+        assert done.exit_code == 0, done.output
+        found.append(done.output.partition("RFC 7928, active queue management")[2])
+    assert "8.2.2 to 8.2.4 congestion" in found[0] and found[0] == found[1]
+    assert call("rfc7928", "--aqm", "codel", "--part", "8.2.7").exit_code == 2
+
+
 def test_a_managed_queue_is_shorter_than_drop_tail(tmp_path: Path) -> None:
     words = ("--part", "5.1.1", "--part", "12", "--repeats", "6", "--store", tmp_path / "s")
     found = tmp_path / "card.json"
@@ -141,6 +156,9 @@ def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
         )
     assert made[0] == made[1]
     page, text, _ = (one.decode() for one in made[0])
+    for one in (page, text):
+        assert "5.2.2 real-time, a constant-rate call" in one
+        assert "measured in part; missing: real-time congestion controls beside it" in one
     assert "ITU-T G.114" in page and "ITU-T G.114" in text
     assert "no link ends a flow" in page and "no link ends a flow" in text
     assert "≤ 150: holds" in text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.cards.card import BOTTLENECK, Item
-from dumbbell.cards.running import WORDS, Harm, Row, Scorecard, counts
+from dumbbell.cards.running import HARM, WORDS, Harm, Row, Scorecard, counts
 from dumbbell.console.words import many
 from dumbbell.face.markup import NO_BREAK
 from dumbbell.gate.beside import REPEATS as OTHER_RUNS
@@ -27,6 +27,12 @@ _WIDTH = 118
 _LONG = 12
 #: Heading of the numbers of an item by comparison.
 _COUNTS = "better/same/worse/?"
+#: Heading of the senders in a harm matrix.
+_HARM_HEADS = {
+    "goodput_mbps": "goodput of (Mbit/s)",
+    "srtt_mean_ms": "mean smoothed RTT of (ms)",
+    "retransmitted_share": "retransmitted share of",
+}
 Texts = tuple[list[str], list[list[str]]]
 
 
@@ -69,7 +75,7 @@ def stated(row: Row, value: Interval) -> str:
 def bounds(card: Scorecard) -> Texts:
     """What other documents state: a row for each number with a bound."""
     rows = [
-        [f"{row.item.item} {row.item.title}", measured(row)]
+        [row.item.name, measured(row)]
         + [f"{shown(one)}, {stated(row, one)}" for one in (row.before, row.now)]
         for row in card.rows
         if row.stated is not None
@@ -96,7 +102,7 @@ def overview(card: Scorecard) -> Texts:
         all_counts = "/".join(map(str, counts(card.of(item)).values()))
         rows.append(
             [
-                f"{item.item} {item.title}", measured(row), shown(row.before), shown(row.now),
+                item.name, measured(row), shown(row.before), shown(row.now),
                 comparison(row), *said, all_counts,
             ]
         )  # fmt: skip
@@ -137,32 +143,41 @@ def seeds(card: Scorecard) -> str:
     return "–".join(map(str, card.seeds))
 
 
-def matrix(card: Scorecard) -> Texts:
-    """Harm matrix: a row for each cell and sender, a column for what is beside it."""
+def matrix(card: Scorecard, metric: str = HARM[0]) -> Texts:
+    """Harm matrix of a metric: a row for each cell and sender, a column for what is beside it."""
     if not card.harm:
         return [], []
     before, now = sides(card)
     named = {before: "incumbent", now: "newcomer"} if before != now else {}
     head = [
         "cell",
-        "goodput of (Mbit/s)",
+        _HARM_HEADS[metric],
         f"beside {before} (incumbent)",
         f"beside {now} (newcomer)",
     ]
     rows = []
     for place in range(0, len(card.harm), 4):
-        alike, beside, other, within = card.harm[place : place + 4]
-        cell = ", ".join(f"{name}={level}" for name, level in alike.levels.items())
-        rows.append(
-            [cell, f"{before} ({named.get(before, 'incumbent')})", _harm(alike), _harm(beside)]
-        )
-        rows.append(["", f"{now} ({named.get(now, 'newcomer')})", _harm(other), _harm(within)])
+        alike, beside, other, within = (_harm(one, metric) for one in card.harm[place : place + 4])
+        cell = ", ".join(f"{name}={level}" for name, level in card.harm[place].levels.items())
+        rows.append([cell, f"{before} ({named.get(before, 'incumbent')})", alike, beside])
+        rows.append(["", f"{now} ({named.get(now, 'newcomer')})", other, within])
     return head, rows
 
 
-def _harm(one: Harm) -> str:
-    text = f"{shown(one.goodput)} ({percent(one.share.mean)})"
-    return text if one.quantity is None else f"{text}, {WORDS[one.quantity.verdict]}"
+def matrices(card: Scorecard) -> list[Texts]:
+    """Harm matrices of goodput, delay and retransmissions."""
+    return [matrix(card, metric) for metric in HARM] if card.harm else []
+
+
+def _matrix_title(place: int) -> str:
+    return f"Harm matrix{', ' if place else ''}{('', 'delay', 'retransmissions')[place]}"
+
+
+def _harm(one: Harm, metric: str) -> str:
+    share = f" ({percent(one.share.mean)})" if metric == HARM[0] else ""
+    text = f"{shown(one.values[metric])}{share}"
+    compared = one.quantities.get(metric)
+    return text if compared is None else f"{text}, {WORDS[compared.verdict]}"
 
 
 def on_plane(card: Scorecard) -> Iterator[tuple[Item, str, dict[str, Row]]]:
@@ -188,7 +203,7 @@ def plane(card: Scorecard) -> Texts:
     head = ["item", "cell", *(f"{name}: {unit}" for name in sides(card) for unit in units.values())]
     rows = [
         [
-            f"{item.item} {item.title}", levels,
+            item.name, levels,
             *(shown(getattr(both[one], side)) for side in ("before", "now") for one in units),
         ]
         for item, levels, both in on_plane(card)
@@ -202,11 +217,13 @@ def not_measured(card: Scorecard) -> list[tuple[str, str]]:
     left_out = dict.fromkeys(card.outcome.left_out, "only Linux's TCP can send its flows")
     reasons = {**left_out, **{name: _short(why) for name, why in card.outcome.refused.items()}}
     for item in card.card.items:
-        name = f"{item.item} {item.title}"
+        name = item.name
         if item.text:
             found.append((name, f"the RFC wants {item.text}"))
         elif item.missing:
             found.append((name, f"not expressed yet: {item.missing}"))
+        elif item.partly:
+            found.append((name, f"measured in part; missing: {item.partly}"))
         found += [(f"{name} ({part})", reasons[part]) for part in item.measured if part in reasons]
     return found
 
@@ -256,7 +273,7 @@ def terminal(card: Scorecard) -> Iterator[RenderableType]:
     """Everything for a terminal."""
     for title, texts in (
         (card.card.title, overview(card)),
-        ("Harm matrix", matrix(card)),
+        *((_matrix_title(place), one) for place, one in enumerate(matrices(card))),
         ("Goodput and queueing delay", plane(card)),
         ("What other documents state", bounds(card)),
         ("Not measured", (["item", "why"], [list(one) for one in not_measured(card)])),
@@ -308,7 +325,7 @@ def markdown(card: Scorecard, heading: str = "#") -> str:
         lines += [*textwrap.wrap(note, _WIDTH), ""]
     for title, texts in (
         ("", overview(card)),
-        ("Harm matrix", matrix(card)),
+        *((_matrix_title(place), one) for place, one in enumerate(matrices(card))),
         ("Goodput and queueing delay", plane(card)),
         ("What other documents state", bounds(card)),
         ("Not measured", (["item", "why"], [list(one) for one in not_measured(card)])),
@@ -339,8 +356,11 @@ def to_json(card: Scorecard) -> dict[str, Any]:
         "harm": [
             {
                 "levels": dict(one.levels), "of": one.who, "beside": one.whom,
-                "goodput_mbps": _interval(one.goodput), "joint_share": _interval(one.share),
-                "comparison": None if one.quantity is None else WORDS[one.quantity.verdict],
+                **{metric: _interval(value) for metric, value in one.values.items()},
+                "joint_share": _interval(one.share),
+                "comparisons": {
+                    metric: WORDS[own.verdict] for metric, own in one.quantities.items()
+                },
             }
             for one in card.harm
         ],

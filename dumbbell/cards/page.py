@@ -36,7 +36,7 @@ def scorecard_page(card: Scorecard) -> str:
     if card.harm:
         body += [
             tag("h2", "Harm matrix", id="harm"),
-            _table(display.matrix(card), 2),
+            *(_table(one, 2) for one in display.matrices(card)),
             tag("p", _HARM, class_="caption"),
         ]
     if card.card.plane:
@@ -73,9 +73,10 @@ _CAPTION = (
     "goodput, and the flow beside it a worse one."
 )
 _HARM = (
-    "Goodput of the flow of a row beside the flow of a column, in Mbit/s, with its share of what "
-    "both have, and compared with the incumbent beside itself. Harm to the incumbent: the upper "
-    "right (Ware et al., Beyond Jain's Fairness Index, HotNets 2019)."
+    "The flow of a row beside the flow of a column: its goodput, with its share of what both have, "
+    "its mean smoothed RTT, and its share of retransmissions. Each is compared with the incumbent "
+    "beside itself. Harm to the incumbent: the upper right of each table (Ware et al., Beyond "
+    "Jain's Fairness Index, HotNets 2019)."
 )
 _PLANE = (
     "95th percentile of the queueing delay at the bottleneck, and goodput of all flows: the "
@@ -121,7 +122,7 @@ def _item(card: Scorecard, item: Item) -> Markup:
     rows = card.of(item)
     found = ", ".join(f"{count} {word}" for word, count in counts(rows).items() if count)
     sources = dict.fromkeys(row.stated.source for row in rows if row.stated is not None)
-    title = tag("span", tag("b", f"{item.item} {item.title}"), f": {found}")
+    title = tag("span", tag("b", item.name), f": {found}")
     return details(
         title,
         tag("p", item.asks),
