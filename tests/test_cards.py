@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 from typer.testing import CliRunner, Result
 
 from dumbbell.cards.card import names, read_card
@@ -74,6 +75,7 @@ def test_what_a_newcomer_does_to_the_incumbent(tmp_path: Path) -> None:
     # BBR beside itself leaves a long queue empty, and loses many packets of a short one.
     assert harm["4 BDP", "bbr", "bbr"]["srtt_mean_ms"] == "better"
     assert harm["0.5 BDP", "cubic", "bbr"]["retransmitted_share"] == "worse"
+    assert "What other documents state" not in done.output and "G.114" not in done.output
     assert done.output.count("Harm matrix") == 3 and "mean smoothed RTT of (ms)" in done.output
     words_of = {
         (one["item"], one["metric"], *one["levels"].values(), *one["of"].values()): one
@@ -151,6 +153,7 @@ def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
             rows = folder / "card.json"
             done = call("rfc9743", "--cc", "reno", *words, "-o", folder / name, "--json", rows)
             assert done.exit_code == 0, done.output
+            assert "ITU-T G.114: up to 150 ms" in done.output and "ITU-T G.107" in done.output
         made.append(
             [(folder / name).read_bytes() for name in ("card.html", "card.md", "card.json")]
         )
@@ -162,6 +165,30 @@ def test_the_same_command_gives_the_same_bytes(tmp_path: Path) -> None:
     assert "ITU-T G.114" in page and "ITU-T G.114" in text
     assert "no link ends a flow" in page and "no link ends a flow" in text
     assert "≤ 150: holds" in text
+
+
+_SEEN = """() => [...document.querySelectorAll("#overview + .scroll tbody tr")].map((row) => {
+  const items = [...row.cells];
+  return items.every((one) => {
+    const { left, right, width } = one.getBoundingClientRect();
+    const over = items.filter((other) => other !== one).every((other) => {
+      const box = other.getBoundingClientRect(), own = one.getBoundingClientRect();
+      return box.left >= own.right || box.right <= own.left || box.top >= own.bottom - 1
+        || box.bottom <= own.top + 1;
+    });
+    return over && width > 0 && left >= 0 && right <= innerWidth;
+  });
+})"""
+
+
+def _seen(browser: Browser, page: Path, width: int) -> list[bool]:
+    """For each item of the overview: whether all its cells are in the window, none over another."""
+    opened = browser.new_page(viewport={"width": width, "height": 1000})
+    opened.goto(page.as_uri())
+    found: list[bool] = opened.evaluate(_SEEN)
+    opened.close()
+    assert found and all(found)
+    return found
 
 
 @needs_browser
@@ -179,6 +206,7 @@ def test_the_page_in_a_browser(browser: None, tmp_path: Path) -> None:
             done = call(name, option, new, *words, *store, "-o", page)
             assert done.exit_code == 0, done.output
             assert faults(chromium, page) == []
+            assert _seen(chromium, page, 400) == _seen(chromium, page, 1280), "no sideways scroll"
 
 
 def test_a_card_leaves_the_default_store_alone(
@@ -240,6 +268,37 @@ def test_a_kernel_is_asked_beside(tmp_path: Path) -> None:
     # CUBIC fills a queue that Vegas leaves empty, on both engines.
     assert all(one["beside"] == one["comparison"] for one in asked)
     assert "agrees" in done.output
+
+
+@pytest.mark.parametrize(
+    ("item", "why"),
+    [
+        ("5.3.1", "the RFC wants text on deviations from RFC 2914"),
+        ("7.2", "not expressed yet: no link ends a flow by its measured loss"),
+    ],
+)
+def test_an_item_without_numbers_says_why(item: str, why: str, tmp_path: Path) -> None:
+    page, found = tmp_path / "card.html", tmp_path / "card.json"
+    words = ("--part", item, "--store", tmp_path / "s", "-o", page, "--json", found)
+    done = call("rfc9743", "--cc", "bbr", *words)
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "bbr beside cubic: nothing was measured." in said
+    assert said.rpartition("measured. ")[2].startswith(item) and why in said.rpartition(item)[2]
+    assert "24 runs" not in said and "of 0 numbers" not in said
+    assert json.loads(found.read_text(encoding="utf-8"))["seeds"] == []
+    text = page.read_text(encoding="utf-8")
+    assert "nothing was measured" in text and 'id="overview"' not in text and why in text
+
+
+def test_a_bad_plug_in_is_named_before_any_run(tmp_path: Path) -> None:
+    plugin = tmp_path / "bad.py"
+    plugin.write_text("def nothing(:\n")
+    done = call("rfc9743", "--cc", plugin, "--part", "5.2.2", "--store", tmp_path / "s")
+    assert done.exit_code == 2 and not (tmp_path / "s").exists()
+    said = " ".join(done.output.split())
+    assert "bad.py: no plug-in: SyntaxError: invalid syntax (line 1) [E507]" in said
+    assert "<mapping>" not in said and "under_test" not in said
 
 
 @pytest.mark.parametrize(

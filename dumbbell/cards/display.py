@@ -236,10 +236,14 @@ def _short(why: str) -> str:
 def notes(card: Scorecard) -> Iterator[str]:
     """Sentences below the tables."""
     before, now = sides(card)
-    found = counts(card.rows)
-    words = ", ".join(f"{count} {word}" for word, count in found.items() if count)
-    total = many(len(card.rows), "number")
-    yield f"{now} beside {before}: {words} of {total}."
+    if not card.rows and not card.harm:
+        yield f"{now} beside {before}: nothing was measured."
+        yield from (f"{name}: {why}." for name, why in not_measured(card))
+        return
+    if card.rows:
+        found = counts(card.rows)
+        words = ", ".join(f"{count} {word}" for word, count in found.items() if count)
+        yield f"{now} beside {before}: {words} of {many(len(card.rows), 'number')}."
     runs = many(card.outcome.repeats, "run")
     yield (
         f"{runs} of each cell and side, seeds {card.seeds[0]} to {card.seeds[1]}, engine "
@@ -261,12 +265,8 @@ def notes(card: Scorecard) -> Iterator[str]:
 
 def sources(card: Scorecard) -> list[str]:
     """Documents that state a bound, each once."""
-    found = [
-        f"{METRICS[one.metric].label}: {one.source}"
-        for item in card.card.items
-        for one in item.stated
-    ]
-    return list(dict.fromkeys(found))
+    found = [row.stated for row in card.rows if row.stated is not None]
+    return list(dict.fromkeys(f"{METRICS[one.metric].label}: {one.source}" for one in found))
 
 
 def terminal(card: Scorecard) -> Iterator[RenderableType]:
@@ -280,6 +280,9 @@ def terminal(card: Scorecard) -> Iterator[RenderableType]:
     ):
         if texts[1]:
             yield _table(title, texts)
+        if texts[1] and texts[0] == bounds(card)[0]:
+            yield from (f"{one}." for one in sources(card))
+            yield ""
 
 
 def _table(title: str, texts: Texts) -> RenderableType:
@@ -310,7 +313,7 @@ def _lines(text: str) -> str:
     for word in text.split(" "):
         lines = [""]
         for piece in re.split(r"(?<=[_./-])", word) if len(word) > _LONG else [word]:
-            if len(lines[-1]) + len(piece) > _LONG:
+            if lines[-1] and len(lines[-1]) + len(piece) > _LONG:
                 lines.append("")
             lines[-1] += piece
         words.append("\n".join(lines))
@@ -348,9 +351,11 @@ def _markdown(texts: Texts) -> Iterator[str]:
 def to_json(card: Scorecard) -> dict[str, Any]:
     """Plain values."""
     before, now = sides(card)
+    is_run = bool(card.rows or card.harm)
     return {
         "card": card.card.card, "base": before, "new": now, "engine": card.outcome.new.engine,
-        "repeats": card.outcome.repeats, "seeds": list(card.seeds), "tolerance": card.tolerance,
+        "repeats": card.outcome.repeats, "seeds": list(card.seeds) if is_run else [],
+        "tolerance": card.tolerance,
         "counts": counts(card.rows),
         "numbers": [_row(card, row) for row in card.rows],
         "harm": [

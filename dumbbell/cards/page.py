@@ -20,26 +20,30 @@ def scorecard_page(card: Scorecard) -> str:
     """HTML of a card."""
     before, now = display.sides(card)
     numbers = [one for one in card.card.items if card.of(one)]
-    places = {"overview": "Overview"}
+    places = {"overview": "Overview"} if card.rows else {}
     places |= {"harm": "Harm matrix"} if card.harm else {}
-    places |= {"plane": "Goodput and delay"} if card.card.plane else {}
+    places |= {"plane": "Goodput and delay"} if display.plane(card)[1] else {}
     places |= {"stated": "Stated elsewhere"} if display.bounds(card)[1] else {}
-    places |= {"items": "Items", "missing": "Not measured", "method": "Method"}
+    places |= {"items": "Items"} if numbers else {}
+    places |= {"missing": "Not measured", "method": "Method"}
     body = [
         _pills(card),
         *(tag("p", one, class_="faint") for one in display.notes(card)),
         navigation({**places, "provenance": "Provenance"}),
-        tag("h2", "Overview", id="overview", class_="first"),
-        _table(display.overview(card), 2),
-        tag("p", _CAPTION, class_="caption"),
     ]
+    if numbers:
+        body += [
+            tag("h2", "Overview", id="overview", class_="first"),
+            _stacked(display.overview(card)),
+            tag("p", _CAPTION, class_="caption"),
+        ]
     if card.harm:
         body += [
             tag("h2", "Harm matrix", id="harm"),
             *(_table(one, 2) for one in display.matrices(card)),
             tag("p", _HARM, class_="caption"),
         ]
-    if card.card.plane:
+    if display.plane(card)[1]:
         body += [
             tag("h2", "Goodput and queueing delay", id="plane"),
             tag("figure", framed(plane_figure(card), "chart-plane")),
@@ -49,10 +53,11 @@ def scorecard_page(card: Scorecard) -> str:
     if display.bounds(card)[1]:
         body += [
             tag("h2", "What other documents state", id="stated"),
-            _table(display.bounds(card), 2),
+            _stacked(display.bounds(card)),
             *(tag("p", one, class_="caption") for one in display.sources(card)),
         ]
-    body += [tag("h2", "Items", id="items"), *(_item(card, one) for one in numbers)]
+    if numbers:
+        body += [tag("h2", "Items", id="items"), *(_item(card, one) for one in numbers)]
     missing = [[name, tag("div", why, class_="wraps")] for name, why in display.not_measured(card)]
     body += [
         tag("h2", "Not measured", id="missing"),
@@ -107,6 +112,28 @@ def _table(texts: display.Texts, left: int) -> Markup:
     return table(head, shown, left=left)
 
 
+def _stacked(texts: display.Texts) -> Markup:
+    """A table like `_table`; in a narrow window each row is a list below its item."""
+    (first, _, *names), rows = texts
+    headings = (
+        tag("th", name, class_="number" if place else None)
+        for place, name in enumerate([first, *names])
+    )
+    made = [
+        tag(
+            "tr",
+            tag("td", tag("div", tag("b", row[0]), tag("br"), row[1], class_="wraps")),
+            *(
+                tag("td", _coloured(text), class_="number", data_name=name)
+                for name, text in zip(names, row[2:], strict=True)
+            ),
+        )
+        for row in rows
+    ]
+    whole = tag("table", tag("thead", tag("tr", *headings)), tag("tbody", *made), class_="stacked")
+    return tag("div", whole, class_="scroll", tabindex="0")
+
+
 def _coloured(text: str) -> object:
     """A comparison, or what is stated, in the colour of its word."""
     if text.endswith(": does not hold"):
@@ -158,7 +185,7 @@ def _provenance(card: Scorecard) -> Markup:
     facts = {
         "Engine": ", ".join(f"{name} {version}" for name, version in engines),
         "Runs": str(sum(one.height for one in runs)),
-        "Seeds": display.seeds(card),
+        "Seeds": display.seeds(card) if runs else "none",
     }
     entries = (tag(n, v) for k, x in facts.items() for n, v in (("dt", k), ("dd", x)))
     return joined([tag("dl", *entries, class_="facts"), table(head, rows, left=3)])
