@@ -186,6 +186,7 @@ def _seen(browser: Browser, page: Path, width: int) -> list[bool]:
     opened = browser.new_page(viewport={"width": width, "height": 1000})
     opened.goto(page.as_uri())
     found: list[bool] = opened.evaluate(_SEEN)
+    assert opened.locator(".hint").first.is_visible() is (width == 400)
     opened.close()
     assert found and all(found)
     return found

@@ -40,6 +40,7 @@ def scorecard_page(card: Scorecard) -> str:
     if card.harm:
         body += [
             tag("h2", "Harm matrix", id="harm"),
+            tag("p", _HINT, class_="caption hint"),
             *(_table(one, 2) for one in display.matrices(card)),
             tag("p", _HARM, class_="caption"),
         ]
@@ -57,7 +58,8 @@ def scorecard_page(card: Scorecard) -> str:
             *(tag("p", one, class_="caption") for one in display.sources(card)),
         ]
     if numbers:
-        body += [tag("h2", "Items", id="items"), *(_item(card, one) for one in numbers)]
+        hint = tag("p", _HINT, class_="caption hint")
+        body += [tag("h2", "Items", id="items"), hint, *(_item(card, one) for one in numbers)]
     missing = [[name, tag("div", why, class_="wraps")] for name, why in display.not_measured(card)]
     body += [
         tag("h2", "Not measured", id="missing"),
@@ -77,6 +79,7 @@ _CAPTION = (
     "by their comparison; they are below. A newcomer that takes more of a line has a better "
     "goodput, and the flow beside it a worse one."
 )
+_HINT = "These tables scroll sideways."
 _HARM = (
     "The flow of a row beside the flow of a column: its goodput, with its share of what both have, "
     "its mean smoothed RTT, and its share of retransmissions. Each is compared with the incumbent "
