@@ -65,6 +65,22 @@ class Item(Strict):
     text: str = ""
     #: Why no experiment file can say it yet.
     missing: str = ""
+    #: What a measured item leaves out.
+    partly: str = ""
+    #: Last of the sections that the item covers; empty: it covers one.
+    upto: str = ""
+
+    @property
+    def name(self) -> str:
+        """`8.2.2 to 8.2.4 congestion levels`."""
+        return " ".join([self.item, *(["to", self.upto] if self.upto else []), self.title])
+
+    def covers(self, section: str) -> bool:
+        """True for a section of the item: `8.2.3` for 8.2.2 to 8.2.4."""
+        chapter, _, number = section.rpartition(".")
+        first, last = (one.rpartition(".") for one in (self.item, self.upto or self.item))
+        is_between = number.isdigit() and int(first[2]) <= int(number) <= int(last[2])
+        return section == self.item or (chapter == first[0] and is_between)
 
 
 class Card(Strict):

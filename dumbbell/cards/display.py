@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.cards.card import BOTTLENECK, Item
-from dumbbell.cards.running import WORDS, Harm, Row, Scorecard, counts
+from dumbbell.cards.running import HARM, WORDS, Harm, Row, Scorecard, counts
 from dumbbell.console.words import many
+from dumbbell.face.markup import NO_BREAK
 from dumbbell.gate.beside import REPEATS as OTHER_RUNS
 from dumbbell.gate.verdict import Quantity
 from dumbbell.metrics import METRICS
@@ -21,8 +23,16 @@ if TYPE_CHECKING:
 
 #: Width of paragraphs in Markdown.
 _WIDTH = 118
+#: Longest word of a heading in a line of a terminal.
+_LONG = 12
 #: Heading of the numbers of an item by comparison.
 _COUNTS = "better/same/worse/?"
+#: Heading of the senders in a harm matrix.
+_HARM_HEADS = {
+    "goodput_mbps": "goodput of (Mbit/s)",
+    "srtt_mean_ms": "mean smoothed RTT of (ms)",
+    "retransmitted_share": "retransmitted share of",
+}
 Texts = tuple[list[str], list[list[str]]]
 
 
@@ -65,7 +75,7 @@ def stated(row: Row, value: Interval) -> str:
 def bounds(card: Scorecard) -> Texts:
     """What other documents state: a row for each number with a bound."""
     rows = [
-        [f"{row.item.item} {row.item.title}", measured(row)]
+        [row.item.name, measured(row)]
         + [f"{shown(one)}, {stated(row, one)}" for one in (row.before, row.now)]
         for row in card.rows
         if row.stated is not None
@@ -92,7 +102,7 @@ def overview(card: Scorecard) -> Texts:
         all_counts = "/".join(map(str, counts(card.of(item)).values()))
         rows.append(
             [
-                f"{item.item} {item.title}", measured(row), shown(row.before), shown(row.now),
+                item.name, measured(row), shown(row.before), shown(row.now),
                 comparison(row), *said, all_counts,
             ]
         )  # fmt: skip
@@ -133,32 +143,41 @@ def seeds(card: Scorecard) -> str:
     return "–".join(map(str, card.seeds))
 
 
-def matrix(card: Scorecard) -> Texts:
-    """Harm matrix: a row for each cell and sender, a column for what is beside it."""
+def matrix(card: Scorecard, metric: str = HARM[0]) -> Texts:
+    """Harm matrix of a metric: a row for each cell and sender, a column for what is beside it."""
     if not card.harm:
         return [], []
     before, now = sides(card)
     named = {before: "incumbent", now: "newcomer"} if before != now else {}
     head = [
         "cell",
-        "goodput of (Mbit/s)",
+        _HARM_HEADS[metric],
         f"beside {before} (incumbent)",
         f"beside {now} (newcomer)",
     ]
     rows = []
     for place in range(0, len(card.harm), 4):
-        alike, beside, other, within = card.harm[place : place + 4]
-        cell = ", ".join(f"{name}={level}" for name, level in alike.levels.items())
-        rows.append(
-            [cell, f"{before} ({named.get(before, 'incumbent')})", _harm(alike), _harm(beside)]
-        )
-        rows.append(["", f"{now} ({named.get(now, 'newcomer')})", _harm(other), _harm(within)])
+        alike, beside, other, within = (_harm(one, metric) for one in card.harm[place : place + 4])
+        cell = ", ".join(f"{name}={level}" for name, level in card.harm[place].levels.items())
+        rows.append([cell, f"{before} ({named.get(before, 'incumbent')})", alike, beside])
+        rows.append(["", f"{now} ({named.get(now, 'newcomer')})", other, within])
     return head, rows
 
 
-def _harm(one: Harm) -> str:
-    text = f"{shown(one.goodput)} ({percent(one.share.mean)})"
-    return text if one.quantity is None else f"{text}, {WORDS[one.quantity.verdict]}"
+def matrices(card: Scorecard) -> list[Texts]:
+    """Harm matrices of goodput, delay and retransmissions."""
+    return [matrix(card, metric) for metric in HARM] if card.harm else []
+
+
+def _matrix_title(place: int) -> str:
+    return f"Harm matrix{', ' if place else ''}{('', 'delay', 'retransmissions')[place]}"
+
+
+def _harm(one: Harm, metric: str) -> str:
+    share = f" ({percent(one.share.mean)})" if metric == HARM[0] else ""
+    text = f"{shown(one.values[metric])}{share}"
+    compared = one.quantities.get(metric)
+    return text if compared is None else f"{text}, {WORDS[compared.verdict]}"
 
 
 def on_plane(card: Scorecard) -> Iterator[tuple[Item, str, dict[str, Row]]]:
@@ -184,7 +203,7 @@ def plane(card: Scorecard) -> Texts:
     head = ["item", "cell", *(f"{name}: {unit}" for name in sides(card) for unit in units.values())]
     rows = [
         [
-            f"{item.item} {item.title}", levels,
+            item.name, levels,
             *(shown(getattr(both[one], side)) for side in ("before", "now") for one in units),
         ]
         for item, levels, both in on_plane(card)
@@ -198,11 +217,13 @@ def not_measured(card: Scorecard) -> list[tuple[str, str]]:
     left_out = dict.fromkeys(card.outcome.left_out, "only Linux's TCP can send its flows")
     reasons = {**left_out, **{name: _short(why) for name, why in card.outcome.refused.items()}}
     for item in card.card.items:
-        name = f"{item.item} {item.title}"
+        name = item.name
         if item.text:
             found.append((name, f"the RFC wants {item.text}"))
         elif item.missing:
             found.append((name, f"not expressed yet: {item.missing}"))
+        elif item.partly:
+            found.append((name, f"measured in part; missing: {item.partly}"))
         found += [(f"{name} ({part})", reasons[part]) for part in item.measured if part in reasons]
     return found
 
@@ -215,10 +236,14 @@ def _short(why: str) -> str:
 def notes(card: Scorecard) -> Iterator[str]:
     """Sentences below the tables."""
     before, now = sides(card)
-    found = counts(card.rows)
-    words = ", ".join(f"{count} {word}" for word, count in found.items() if count)
-    total = many(len(card.rows), "number")
-    yield f"{now} beside {before}: {words} of {total}."
+    if not card.rows and not card.harm:
+        yield f"{now} beside {before}: nothing was measured."
+        yield from (f"{name}: {why}." for name, why in not_measured(card))
+        return
+    if card.rows:
+        found = counts(card.rows)
+        words = ", ".join(f"{count} {word}" for word, count in found.items() if count)
+        yield f"{now} beside {before}: {words} of {many(len(card.rows), 'number')}."
     runs = many(card.outcome.repeats, "run")
     yield (
         f"{runs} of each cell and side, seeds {card.seeds[0]} to {card.seeds[1]}, engine "
@@ -240,25 +265,24 @@ def notes(card: Scorecard) -> Iterator[str]:
 
 def sources(card: Scorecard) -> list[str]:
     """Documents that state a bound, each once."""
-    found = [
-        f"{METRICS[one.metric].label}: {one.source}"
-        for item in card.card.items
-        for one in item.stated
-    ]
-    return list(dict.fromkeys(found))
+    found = [row.stated for row in card.rows if row.stated is not None]
+    return list(dict.fromkeys(f"{METRICS[one.metric].label}: {one.source}" for one in found))
 
 
 def terminal(card: Scorecard) -> Iterator[RenderableType]:
     """Everything for a terminal."""
     for title, texts in (
         (card.card.title, overview(card)),
-        ("Harm matrix", matrix(card)),
+        *((_matrix_title(place), one) for place, one in enumerate(matrices(card))),
         ("Goodput and queueing delay", plane(card)),
         ("What other documents state", bounds(card)),
         ("Not measured", (["item", "why"], [list(one) for one in not_measured(card)])),
     ):
         if texts[1]:
             yield _table(title, texts)
+        if texts[1] and texts[0] == bounds(card)[0]:
+            yield from (f"{one}." for one in sources(card))
+            yield ""
 
 
 def _table(title: str, texts: Texts) -> RenderableType:
@@ -270,12 +294,30 @@ def _table(title: str, texts: Texts) -> RenderableType:
     made = plain_table()
     left = 1 if is_joined else 2
     for place, name in enumerate([head[0], *head[2:]] if is_joined else head):
-        broken = name.replace("same/", "same/\n") if name == _COUNTS else name
-        made.add_column(broken, justify="left" if place < left else "right", overflow="fold")
+        lines = _lines(name)
+        made.add_column(
+            lines,
+            justify="left" if place < left else "right",
+            overflow="fold",
+            min_width=max(map(len, lines.split())),
+        )
     for row in rows:
         shown_row = [f"{row[0]}\n  {row[1]}", *row[2:]] if is_joined else row
-        made.add_row(*shown_row)
+        made.add_row(*([*map(_lines, shown_row)] if head[0] == "cell" else shown_row))
     return titled(title, made)
+
+
+def _lines(text: str) -> str:
+    """A text whose long words are broken after `_`, `-`, `.` and `/`."""
+    words = []
+    for word in text.split(" "):
+        lines = [""]
+        for piece in re.split(r"(?<=[_./-])", word) if len(word) > _LONG else [word]:
+            if lines[-1] and len(lines[-1]) + len(piece) > _LONG:
+                lines.append("")
+            lines[-1] += piece
+        words.append("\n".join(lines))
+    return " ".join(words).replace(" %)", f"{NO_BREAK}%)")
 
 
 def markdown(card: Scorecard, heading: str = "#") -> str:
@@ -286,7 +328,7 @@ def markdown(card: Scorecard, heading: str = "#") -> str:
         lines += [*textwrap.wrap(note, _WIDTH), ""]
     for title, texts in (
         ("", overview(card)),
-        ("Harm matrix", matrix(card)),
+        *((_matrix_title(place), one) for place, one in enumerate(matrices(card))),
         ("Goodput and queueing delay", plane(card)),
         ("What other documents state", bounds(card)),
         ("Not measured", (["item", "why"], [list(one) for one in not_measured(card)])),
@@ -309,16 +351,21 @@ def _markdown(texts: Texts) -> Iterator[str]:
 def to_json(card: Scorecard) -> dict[str, Any]:
     """Plain values."""
     before, now = sides(card)
+    is_run = bool(card.rows or card.harm)
     return {
         "card": card.card.card, "base": before, "new": now, "engine": card.outcome.new.engine,
-        "repeats": card.outcome.repeats, "seeds": list(card.seeds), "tolerance": card.tolerance,
+        "repeats": card.outcome.repeats, "seeds": list(card.seeds) if is_run else [],
+        "tolerance": card.tolerance,
         "counts": counts(card.rows),
         "numbers": [_row(card, row) for row in card.rows],
         "harm": [
             {
                 "levels": dict(one.levels), "of": one.who, "beside": one.whom,
-                "goodput_mbps": _interval(one.goodput), "joint_share": _interval(one.share),
-                "comparison": None if one.quantity is None else WORDS[one.quantity.verdict],
+                **{metric: _interval(value) for metric, value in one.values.items()},
+                "joint_share": _interval(one.share),
+                "comparisons": {
+                    metric: WORDS[own.verdict] for metric, own in one.quantities.items()
+                },
             }
             for one in card.harm
         ],

@@ -20,26 +20,31 @@ def scorecard_page(card: Scorecard) -> str:
     """HTML of a card."""
     before, now = display.sides(card)
     numbers = [one for one in card.card.items if card.of(one)]
-    places = {"overview": "Overview"}
+    places = {"overview": "Overview"} if card.rows else {}
     places |= {"harm": "Harm matrix"} if card.harm else {}
-    places |= {"plane": "Goodput and delay"} if card.card.plane else {}
+    places |= {"plane": "Goodput and delay"} if display.plane(card)[1] else {}
     places |= {"stated": "Stated elsewhere"} if display.bounds(card)[1] else {}
-    places |= {"items": "Items", "missing": "Not measured", "method": "Method"}
+    places |= {"items": "Items"} if numbers else {}
+    places |= {"missing": "Not measured", "method": "Method"}
     body = [
         _pills(card),
         *(tag("p", one, class_="faint") for one in display.notes(card)),
         navigation({**places, "provenance": "Provenance"}),
-        tag("h2", "Overview", id="overview", class_="first"),
-        _table(display.overview(card), 2),
-        tag("p", _CAPTION, class_="caption"),
     ]
+    if numbers:
+        body += [
+            tag("h2", "Overview", id="overview", class_="first"),
+            _stacked(display.overview(card)),
+            tag("p", _CAPTION, class_="caption"),
+        ]
     if card.harm:
         body += [
             tag("h2", "Harm matrix", id="harm"),
-            _table(display.matrix(card), 2),
+            tag("p", _HINT, class_="caption hint"),
+            *(_table(one, 2) for one in display.matrices(card)),
             tag("p", _HARM, class_="caption"),
         ]
-    if card.card.plane:
+    if display.plane(card)[1]:
         body += [
             tag("h2", "Goodput and queueing delay", id="plane"),
             tag("figure", framed(plane_figure(card), "chart-plane")),
@@ -49,10 +54,12 @@ def scorecard_page(card: Scorecard) -> str:
     if display.bounds(card)[1]:
         body += [
             tag("h2", "What other documents state", id="stated"),
-            _table(display.bounds(card), 2),
+            _stacked(display.bounds(card)),
             *(tag("p", one, class_="caption") for one in display.sources(card)),
         ]
-    body += [tag("h2", "Items", id="items"), *(_item(card, one) for one in numbers)]
+    if numbers:
+        hint = tag("p", _HINT, class_="caption hint")
+        body += [tag("h2", "Items", id="items"), hint, *(_item(card, one) for one in numbers)]
     missing = [[name, tag("div", why, class_="wraps")] for name, why in display.not_measured(card)]
     body += [
         tag("h2", "Not measured", id="missing"),
@@ -72,10 +79,12 @@ _CAPTION = (
     "by their comparison; they are below. A newcomer that takes more of a line has a better "
     "goodput, and the flow beside it a worse one."
 )
+_HINT = "These tables scroll sideways."
 _HARM = (
-    "Goodput of the flow of a row beside the flow of a column, in Mbit/s, with its share of what "
-    "both have, and compared with the incumbent beside itself. Harm to the incumbent: the upper "
-    "right (Ware et al., Beyond Jain's Fairness Index, HotNets 2019)."
+    "The flow of a row beside the flow of a column: its goodput, with its share of what both have, "
+    "its mean smoothed RTT, and its share of retransmissions. Each is compared with the incumbent "
+    "beside itself. Harm to the incumbent: the upper right of each table (Ware et al., Beyond "
+    "Jain's Fairness Index, HotNets 2019)."
 )
 _PLANE = (
     "95th percentile of the queueing delay at the bottleneck, and goodput of all flows: the "
@@ -106,6 +115,28 @@ def _table(texts: display.Texts, left: int) -> Markup:
     return table(head, shown, left=left)
 
 
+def _stacked(texts: display.Texts) -> Markup:
+    """A table like `_table`; in a narrow window each row is a list below its item."""
+    (first, _, *names), rows = texts
+    headings = (
+        tag("th", name, class_="number" if place else None)
+        for place, name in enumerate([first, *names])
+    )
+    made = [
+        tag(
+            "tr",
+            tag("td", tag("div", tag("b", row[0]), tag("br"), row[1], class_="wraps")),
+            *(
+                tag("td", _coloured(text), class_="number", data_name=name)
+                for name, text in zip(names, row[2:], strict=True)
+            ),
+        )
+        for row in rows
+    ]
+    whole = tag("table", tag("thead", tag("tr", *headings)), tag("tbody", *made), class_="stacked")
+    return tag("div", whole, class_="scroll", tabindex="0")
+
+
 def _coloured(text: str) -> object:
     """A comparison, or what is stated, in the colour of its word."""
     if text.endswith(": does not hold"):
@@ -121,7 +152,7 @@ def _item(card: Scorecard, item: Item) -> Markup:
     rows = card.of(item)
     found = ", ".join(f"{count} {word}" for word, count in counts(rows).items() if count)
     sources = dict.fromkeys(row.stated.source for row in rows if row.stated is not None)
-    title = tag("span", tag("b", f"{item.item} {item.title}"), f": {found}")
+    title = tag("span", tag("b", item.name), f": {found}")
     return details(
         title,
         tag("p", item.asks),
@@ -157,7 +188,7 @@ def _provenance(card: Scorecard) -> Markup:
     facts = {
         "Engine": ", ".join(f"{name} {version}" for name, version in engines),
         "Runs": str(sum(one.height for one in runs)),
-        "Seeds": display.seeds(card),
+        "Seeds": display.seeds(card) if runs else "none",
     }
     entries = (tag(n, v) for k, x in facts.items() for n, v in (("dt", k), ("dd", x)))
     return joined([tag("dl", *entries, class_="facts"), table(head, rows, left=3)])

@@ -53,7 +53,7 @@ def _points(card: Scorecard) -> Iterator[dict[str, Any]]:
         for side, name in zip(("before", "now"), sides(card), strict=True):
             delay, goodput = (getattr(both[one], side) for one in ("delay", "goodput"))
             yield {
-                "cell": ": ".join(filter(None, [f"{item.item} {item.title}", levels])),
+                "cell": ": ".join(filter(None, [item.name, levels])),
                 "side": name,
                 "delay": max(_SHORTEST, delay.mean),
                 "delay_high": max(_SHORTEST, delay.widened(0.0)[1]),

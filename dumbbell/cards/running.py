@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,12 @@ from dumbbell.gate.sides import INCUMBENT, SUBJECT, Side
 from dumbbell.gate.verdict import Quantity, Verdict, judge
 from dumbbell.metrics.statistics import Interval, interval
 from dumbbell.results import Results
+from dumbbell.store.place import is_store
 
 #: Runs of each cell and side.
 REPEATS = 24
+#: Folder of the stores of all cards, if none is named. `store` is a store itself.
+FOLDER = Path("scorecards")
 #: Verdict of the gate → word of a card.
 WORDS = {
     Verdict.SAME: "same", Verdict.WITHIN: "same", Verdict.BETTER: "better",
@@ -31,8 +34,10 @@ WORDS = {
 }  # fmt: skip
 #: Name of the harm matrix among the items.
 _MATRIX = "harm"
-#: Metrics of the harm matrix: the first is compared.
-HARM = ("goodput_mbps", "joint_share")
+#: Metrics of the harm matrix that are compared, and the share of the goodput of both.
+HARM = ("goodput_mbps", "srtt_mean_ms", "retransmitted_share")
+_SHARE = "joint_share"
+_ALL = (*HARM, _SHARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +89,26 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """A cell of the harm matrix: goodput of `who` beside `whom`, and its share."""
+    """A cell of the harm matrix: what `who` has beside `whom`.
+
+    Attributes:
+        levels: Factor → level.
+        values: Interval by metric of `HARM`.
+        share: Share of the goodput of both.
+        quantities: Comparison with the incumbent beside itself, by metric; empty: this is it.
+    """
 
     levels: Mapping[str, str]
     who: str
     whom: str
-    goodput: Interval
+    values: Mapping[str, Interval]
     share: Interval
-    #: Beside what the incumbent has beside itself; None: this is it.
-    quantity: Quantity | None
+    quantities: Mapping[str, Quantity]
+
+    @property
+    def goodput(self) -> Interval:
+        """Goodput, Mbit/s."""
+        return self.values[HARM[0]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +158,19 @@ def sides_of(card: Card, new: str, base: str, engine: str) -> list[Side | QueueS
                 code=Code.GATE,
             )
         found.append(side)
-    return found
+    return _named(found)
+
+
+def _named(sides: list[Side | QueueSide]) -> list[Side | QueueSide]:
+    """Sides of which a plug-in has the name of its file, if both names then differ."""
+    short = [
+        replace(one, name=Path(one.name).name)
+        if isinstance(one, Side) and one.plugin is not None
+        else one
+        for one in sides
+    ]
+    is_clear = short[0].name != short[1].name or sides[0].name == sides[1].name
+    return short if is_clear else sides
 
 
 def chosen(name: str, given: Mapping[str, str | None]) -> str:
@@ -159,6 +187,20 @@ def chosen(name: str, given: Mapping[str, str | None]) -> str:
             code=Code.GATE,
         )
     return value
+
+
+def folder_of(name: str, given: Path | None) -> Path:
+    """Folder of the stores of a card: it has one for each experiment and side.
+
+    Raises `DumbbellError` if the folder is a store: its runs would be hidden by others.
+    """
+    folder = FOLDER if given is None else given
+    if is_store(folder):
+        raise DumbbellError(
+            f"{folder} is a store; a scorecard has many: name another folder, as --store {FOLDER}",
+            code=Code.NOT_STORE,
+        )
+    return folder / name
 
 
 def run_card(
@@ -180,7 +222,7 @@ def run_card(
         name: Of the card.
         new: What is under test.
         base: Incumbent; None: that of the card.
-        store: Folder for the runs. Finished runs are not repeated.
+        store: Folder for the stores. Finished runs are not repeated.
         engine: Engine of all runs.
         beside: Engine that is asked about the cells of the overview; None: none.
         tolerance: Share of the incumbent's value that counts as the same.
@@ -237,12 +279,14 @@ def _part_of(card: Card, items: tuple[str, ...]) -> Card:
     if not items:
         return card
     known = [*(one.item for one in card.items), *([_MATRIX] if card.matrix else [])]
-    unknown = [one for one in items if one not in known]
+    unknown = [
+        one for one in items if one not in known and not any(of.covers(one) for of in card.items)
+    ]
     if unknown:
         raise DumbbellError(
             f"{card.card} has no item {unknown[0]}; it has {', '.join(known)}", code=Code.GATE
         )
-    kept = [one for one in card.items if one.item in items]
+    kept = [of for of in card.items if any(map(of.covers, items))]
     matrix = card.matrix if _MATRIX in items else None
     return card.model_copy(update={"items": kept, "matrix": matrix})
 
@@ -289,9 +333,9 @@ def _beside_each(
 def _harm(
     before: str, now: str, runs: tuple[Results, Results, Results], tolerance: float
 ) -> Iterator[Harm]:
-    """Goodput and share of each beside each: four entries for a cell."""
+    """What each has beside each: four entries for a cell."""
     found = [
-        {(one.metric, one.of["flow"], *one.levels.values()): one for one in samples(each, HARM)}
+        {(one.metric, one.of["flow"], *one.levels.values()): one for one in samples(each, _ALL)}
         for each in runs
     ]
     # Who, whom, number of the runs, the flow in them.
@@ -299,20 +343,26 @@ def _harm(
         (before, before, 0, "first"), (before, now, 1, "first"),
         (now, before, 1, "second"), (now, now, 2, "first"),
     )  # fmt: skip
-    goodput = HARM[0]
     cells = [one.levels for one in samples(runs[0], HARM[:1]) if one.of["flow"] == "first"]
     keys = [(levels, entry, (entry[3], *levels.values())) for levels in cells for entry in entries]
-    judged = judge(
-        [
-            ("harm", found[0][goodput, *key], found[entry[2]][goodput, *key])
-            for _, entry, key in keys
-        ],
-        tolerance,
-        1,
+    asked = [
+        (metric, place, key) for metric in HARM for _, (*_, place, _), key in keys if place
+    ]  # fmt: skip
+    known = [one for one in asked if (one[0], *one[2]) in found[0]]
+    pairs = (
+        (_MATRIX, found[0][metric, *key], found[place].get((metric, *key)))
+        for metric, place, key in known
     )
-    for one, (levels, (who, whom, place, _), key) in zip(judged, keys, strict=True):
-        goodputs, shares = (interval(found[place][metric, *key].values) for metric in HARM)
-        yield Harm(levels, who, whom, goodputs, shares, one if place else None)
+    judged = dict(zip(known, judge(list(pairs), tolerance, 1), strict=True))
+
+    def value(metric: str, place: int, key: tuple[str, ...]) -> Interval:
+        one = found[place].get((metric, *key))
+        return interval(one.values if one is not None else ())
+
+    for levels, (who, whom, place, _), key in keys:
+        values = {metric: value(metric, place, key) for metric in HARM}
+        of = {name: judged[name, place, key] for name in HARM if (name, place, key) in judged}
+        yield Harm(levels, who, whom, values, value(_SHARE, place, key), of)
 
 
 def counts(rows: list[Row]) -> dict[str, int]:

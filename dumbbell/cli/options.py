@@ -43,6 +43,14 @@ _PLACE: Any = {"parser": _store, "metavar": "STORE"}
 StoreDir = Annotated[
     Path, typer.Option(help="Store, folder or URL: finished runs are not repeated.", **_PLACE)
 ]
+StoreOfStudy = Annotated[
+    Path | None,
+    typer.Option(
+        help="Store, folder or URL: finished runs are not repeated. Of a scorecard: folder of its "
+        "stores [default: store; of a scorecard: scorecards].",
+        **_PLACE,
+    ),
+]
 StoreArgument = Annotated[Path, typer.Argument(help="Store: folder or URL.", **_PLACE)]
 OtherStore = Annotated[
     Path | None,

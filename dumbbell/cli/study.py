@@ -20,6 +20,7 @@ from dumbbell.cli.options import (
     Repeats,
     ShardOption,
     StoreDir,
+    StoreOfStudy,
     Workers,
     grouped,
 )
@@ -80,7 +81,7 @@ class Scorecard:
         engine: str,
         repeats: int | None,
         workers: int | None,
-        store: Path,
+        store: Path | None,
         json_file: Path | None,
         base: str | None,
         execution: Execution,
@@ -88,18 +89,19 @@ class Scorecard:
         """Measures a scorecard and shows it."""
         from dumbbell.cards import display
         from dumbbell.cards.page import scorecard_page
-        from dumbbell.cards.running import REPEATS, chosen, run_card
+        from dumbbell.cards.running import REPEATS, chosen, folder_of, run_card
         from dumbbell.cli.sweeps import executed
         from dumbbell.compare.checking import share_of
         from dumbbell.engines import engine_named
 
         check_places(json_file, self.page)
         new = chosen(name, {"cc": self.cc, "aqm": self.aqm})
+        folder = folder_of(name, store)
         if self.beside is not None:
             engine_named(self.beside)
         with executed(execution, workers):
             found = run_card(
-                name, new, base, store=store / name, engine=engine, beside=self.beside,
+                name, new, base, store=folder, engine=engine, beside=self.beside,
                 tolerance=share_of(self.tolerance), repeats=repeats or REPEATS, workers=workers,
                 items=tuple(items or ()),
             )  # fmt: skip
@@ -141,7 +143,7 @@ def study_run(
     engine: EngineName = "sim",
     repeats: Repeats = None,
     workers: Workers = None,
-    store: StoreDir = DEFAULT_STORE,
+    store: StoreOfStudy = None,
     json_file: JsonFile = None,
     against: Annotated[
         str | None,
@@ -171,7 +173,7 @@ def study_run(
         from dumbbell.cli.sweeps import executed, say_forecasts
         from dumbbell.execution.shard import shard_of
 
-        own = shard_of(shard)
+        own, store = shard_of(shard), store or DEFAULT_STORE
         if own is not None:
             shards.refuse_json(json_file)
         check_places(json_file)

@@ -13,6 +13,8 @@ from dumbbell.codes import Code
 from dumbbell.engines import ENGINES, engine_named
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.plugins.kept import KINDS
+from dumbbell.plugins.run import facts_of
+from dumbbell.plugins.unusable import UnusableError
 
 #: Word in a suite in place of the congestion control under test.
 SUBJECT = "subject"
@@ -119,6 +121,7 @@ def read_side(text: str, engine: str, control: str = DEFAULT_CONTROL) -> Side:
     if path.suffix in KINDS:
         if not path.is_file():
             raise DumbbellError(f"{text}: no such file", code=Code.GATE)
+        _check_plugin(path, text)
         chosen = ("tcp", {"congestion_control": _PLUGINS[SUBJECT]})
         return Side(text, engine, chosen, str(path.absolute()))
     if stack in STACKS and colon:
@@ -152,6 +155,17 @@ def read_side(text: str, engine: str, control: str = DEFAULT_CONTROL) -> Side:
         "of a plug-in, quinn:, s2n: or smoltcp: with a control, a TCP profile, or an engine",
         code=Code.GATE,
     )
+
+
+def _check_plugin(path: Path, text: str) -> None:
+    """Raises `DumbbellError` if a file is no plug-in."""
+    try:
+        facts_of(path.absolute(), _PLUGINS[SUBJECT])
+    except UnusableError as error:
+        raise DumbbellError(f"{text}: no plug-in: {error}", code=Code.PLUGIN) from None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise DumbbellError(f"{text}: {why}", code=Code.PLUGIN) from None
 
 
 def _controls() -> list[str]:
