@@ -33,6 +33,7 @@ use dumbbell_model::scenario::Algorithm;
 use dumbbell_model::tables::Table;
 use dumbbell_model::traffic::TrafficKind;
 use dumbbell_model::{Scenario, ScenarioError, Time};
+#[cfg(feature = "packetdrill")]
 pub use endpoint::tcp::script::play_script;
 use held::Held;
 pub use session::{Pause, Session};

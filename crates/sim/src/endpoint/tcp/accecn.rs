@@ -203,6 +203,7 @@ pub(super) struct Feedback {
 
 impl Feedback {
     /// The peer's counters of bytes received with ECT(1), CE and ECT(0), without their initial values.
+    #[cfg(feature = "packetdrill")]
     pub(super) fn counted_bytes(&self) -> [u32; 3] {
         self.bytes
     }

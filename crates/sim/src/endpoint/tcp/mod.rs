@@ -35,6 +35,7 @@ pub(crate) mod rtt;
 pub(crate) mod rtx_queue;
 pub(crate) mod sacktag;
 pub(crate) mod scoreboard;
+#[cfg(feature = "packetdrill")]
 pub(crate) mod script;
 mod send_buffer;
 pub(crate) mod sender;
