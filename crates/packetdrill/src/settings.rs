@@ -109,7 +109,9 @@ impl Settings {
         match name {
             "ip_version" => {} // The defaults of the others follow from it: see `Script::version`.
             "local_ip" => self.local = self.address(name, value)?,
-            "remote_ip" => self.remote = self.address(name, value.split('/').next().unwrap_or(""))?,
+            "remote_ip" => {
+                self.remote = self.address(name, value.split('/').next().unwrap_or(""))?;
+            }
             "gateway_ip" => self.gateway = self.address(name, value)?,
             "netmask_ip" => {
                 let mask: Ipv4Addr = number(name, value)?;

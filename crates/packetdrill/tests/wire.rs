@@ -48,7 +48,8 @@ fn a_message_of_icmp_quotes_the_header_and_eight_bytes() {
         mtu: Some(1200),
         quoted: (1, 0),
     };
-    let bytes = icmp_bytes(&message, "192.0.2.9".parse().expect("an address"), &quoted).expect("known");
+    let bytes =
+        icmp_bytes(&message, "192.0.2.9".parse().expect("an address"), &quoted).expect("known");
     assert_eq!(bytes.len(), 20 + 8 + 20 + 8);
     assert_eq!(bytes[20..22], [3, 4]);
     assert_eq!(bytes[26..28], 1200u16.to_be_bytes());
