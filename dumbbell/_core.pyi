@@ -38,6 +38,7 @@ __all__ = [
     "engine_version",
     "experiment_schema",
     "gym_catalogue",
+    "play_packetdrill",
     "plugin_library",
     "profiles",
     "run",
