@@ -136,7 +136,7 @@ fn main() {
     }
 }
 """
-CRATES = ("stack", "model", "packet", "plugin", "cc", "policy", "web", "capture", "sim")
+CRATES = ("stack", "model", "packet", "packetdrill", "plugin", "cc", "policy", "web", "capture", "sim")
 
 
 def copied(folder: Path) -> None:
