@@ -136,7 +136,9 @@ fn main() {
     }
 }
 """
-CRATES = ("stack", "model", "packet", "packetdrill", "plugin", "cc", "policy", "web", "capture", "sim")
+CRATES = (
+    "stack", "model", "packet", "packetdrill", "plugin", "cc", "policy", "web", "capture", "sim",
+)  # fmt: skip
 
 
 def copied(folder: Path) -> None:
