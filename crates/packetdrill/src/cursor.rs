@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         self.here(ends)
     }
 
-    /// The same without skipping what is before it.
+    /// Takes everything from here up to white space or one of some signs.
     pub(crate) fn here(&mut self, ends: &[u8]) -> &'a str {
         let rest = &self.text[self.at..];
         let end = rest

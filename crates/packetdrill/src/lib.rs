@@ -24,12 +24,12 @@ pub use script::Script;
 pub use settings::Settings;
 pub use system::System;
 
-/// What is wrong in a script, and where.
+/// Error in a script, with its line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct Wrong {
     /// Line of the script, from 1.
     pub line: u32,
-    /// What was found, and what is allowed.
+    /// Message: the text that was found, and what is allowed.
     pub message: String,
 }

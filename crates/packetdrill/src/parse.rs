@@ -125,7 +125,7 @@ fn time(cursor: &mut Cursor<'_>) -> Result<At, Wrong> {
     Ok(if relative { At::RelativeRange(from, to) } else { At::Range(from, to) })
 }
 
-/// What stands for a word.
+/// Returns the text that a definition gives for a word, or the word.
 pub(crate) fn defined_as<'a>(word: &'a str, defined: &'a Defined) -> &'a str {
     defined.iter().rev().find(|(name, _)| name == word).map_or(word, |(_, value)| value)
 }

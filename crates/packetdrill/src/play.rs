@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 
 /// How long after its time a packet is waited for, µs.
 const PATIENCE_US: i64 = 2_000_000;
-/// The same for a packet that may be sent at any time.
+/// Time for which a packet that may be sent at any time is waited for, µs.
 const LONG_PATIENCE_US: i64 = 600_000_000;
 /// Most packets in a row that are one packet of the script.
 const MOST_PARTS: usize = 4096;
 
-/// What came of a script.
+/// Result of a script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Played {
     /// Why it failed; None: it passed, as far as it has no code.
@@ -27,12 +27,12 @@ pub struct Played {
     pub code: Vec<Code>,
 }
 
-/// Where a script failed, and why.
+/// Failure of a script: line, message, packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Line of the script.
     pub line: u32,
-    /// What was expected and what happened.
+    /// Message: the expected value and the actual one.
     pub message: String,
     /// Both packets, in the words of the script.
     pub packets: Option<(String, String)>,
@@ -87,7 +87,7 @@ fn failed(line: u32, message: impl Into<String>) -> Failure {
 struct When {
     from_us: i64,
     to_us: i64,
-    /// What the time at which a call returns counts from.
+    /// Origin of the time at which a call returns.
     origin_us: i64,
     any: bool,
 }

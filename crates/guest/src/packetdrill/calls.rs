@@ -26,7 +26,7 @@ pub(super) struct Addresses {
     pub(super) tolerance_us: i64,
 }
 
-/// What a call did.
+/// Effect of a call.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) answer: Answer,
