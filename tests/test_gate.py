@@ -18,6 +18,9 @@ from dumbbell.gate.gate import LOOKS, seconds_of
 from dumbbell.gate.sides import read_side
 from dumbbell.gate.suite import is_one_of, names, read_suite, subjects
 from dumbbell.gate.verdict import Quantity, Verdict, judge
+from dumbbell.metrics import METRICS
+from tests.browser import needs_browser
+from tests.driven import driven, faults
 from tests.plugins.built import EXAMPLES, library
 
 #: A small suite, with chance in it.
@@ -56,8 +59,9 @@ def test_a_planted_regression_is_found(suite: Path, tmp_path: Path) -> None:
     assert planted != text
     (tmp_path / "planted.c").write_text(planted, encoding="utf-8")
     bad = library(tmp_path / "planted.c", tmp_path / "planted.so")
-    junit, rows = tmp_path / "gate.xml", tmp_path / "gate.json"
-    words = ("--suite", suite, "--junit", junit, "--json", rows, "--store", tmp_path / "runs")
+    junit, rows, page = (tmp_path / f"gate.{kind}" for kind in ("xml", "json", "html"))
+    files = ("--junit", junit, "--json", rows, "-o", page)
+    words = ("--suite", suite, "--store", tmp_path / "runs", *files)
     done = call("cubic", bad, *words)
     assert done.exit_code == 1, done.output
     assert "the first difference" in done.output
@@ -75,6 +79,20 @@ def test_a_planted_regression_is_found(suite: Path, tmp_path: Path) -> None:
     assert len(failed) == sum(
         row["verdict"] in ("worse", "changed", "lost") for row in found["quantities"]
     )
+    text = page.read_text(encoding="utf-8")
+    assert "fails" in text and "the first difference" in text
+    for row in found["quantities"]:
+        assert METRICS[row["metric"]].axis.replace("'", "&#39;") in text, row
+
+
+@needs_browser
+def test_the_page_in_a_browser(browser: None, suite: Path, tmp_path: Path) -> None:
+    del browser
+    pages = tmp_path / "worse.html", tmp_path / "same.html"
+    for new, page in zip(("reno", "cubic"), pages, strict=True):
+        call("cubic", new, "--suite", suite, "--repeats", "3", "-o", page)
+    with driven() as chromium:
+        assert [faults(chromium, page) for page in pages] == [[], []]
 
 
 def test_stacks_profiles_and_transfers(suite: Path) -> None:

@@ -45,6 +45,9 @@ def gate(
     store: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Keep the runs of both sides here.")
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The outcome as a page (HTML).")
+    ] = None,
     junit: Junit = None,
     json_file: JsonFile = None,
     execution: Execution,
@@ -64,7 +67,7 @@ def gate(
         from dumbbell.gate.queues import read_under_test
         from dumbbell.gate.suite import read_suite
 
-        check_places(junit, json_file)
+        check_places(junit, json_file, page)
         before, now = (read_under_test(one, engine, control) for one in (base, new))
         if beside is not None:
             engine_named(beside)
@@ -96,6 +99,10 @@ def gate(
                 console.out.print(refused, soft_wrap=True)
             for line in display.lines(found):
                 console.out.print(line, soft_wrap=True)
+            if page is not None:
+                from dumbbell.gate.page import gate_page
+
+                write_output(page, gate_page(found, beside or "", there))
             if junit is not None:
                 write_output(junit, display.junit(found))
             if json_file is not None:
