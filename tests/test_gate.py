@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+import dumbbell
 from dumbbell.cli import app
 from dumbbell.compare.samples import Sample
 from dumbbell.errors import DumbbellError
@@ -278,3 +280,51 @@ def test_small_changes_pass_and_missing_values_fail() -> None:
     assert judge([("p", one, other)], 0.02, 1)[0].verdict is Verdict.OPEN
     lost = judge([("p", Sample("transfer_s", {}, {}, (0, 1), (1.0, 1.0)), None)], 0.02, 1)[0]
     assert lost.verdict is Verdict.LOST and not lost.verdict.passes
+
+
+def _kept(text: str, store: Path, **options: Any) -> Path:
+    """A store with the runs of an experiment."""
+    file = store.with_suffix(".yaml")
+    file.write_text(text, encoding="utf-8")
+    dumbbell.run(file, store=store, **options)
+    return store
+
+
+def test_stores_are_sides(tmp_path: Path) -> None:
+    stored = SUITE.replace("tcp: subject", "tcp: CONTROL")
+    one = _kept(stored.replace("CONTROL", "cubic"), tmp_path / "one", repeats=6)
+    same = _kept(stored.replace("CONTROL", "cubic"), tmp_path / "same", repeats=6)
+    other = _kept(stored.replace("CONTROL", "vegas"), tmp_path / "other", repeats=6)
+    done = call(one, same)
+    assert done.exit_code == 0, done.output
+    assert "the same in every run" in done.output
+    page = tmp_path / "gate.html"
+    done = call(one, other, "-o", page)
+    assert done.exit_code == 0, done.output
+    assert "small: the files differ, first in line 5" in " ".join(done.output.split())
+    assert "srtt_mean_ms" in done.output and "better" in done.output
+    # Vegas keeps a queue of a few packets; CUBIC fills it, so the other way is worse.
+    done = call(other, one)
+    assert done.exit_code == 1, done.output
+    assert "✗ small: buffer=4 BDP" in " ".join(done.output.split())
+    assert "vegas" in page.read_text(encoding="utf-8")
+
+
+def test_stores_that_cannot_be_compared(tmp_path: Path) -> None:
+    stored = SUITE.replace("tcp: subject", "tcp: cubic")
+    one = _kept(stored, tmp_path / "one", repeats=2)
+    seeds = _kept(stored, tmp_path / "seeds", repeats=2, seed=7)
+    factors = stored.replace("buffer: [", "limit: [").replace("$buffer", "$limit")
+    differ = _kept(factors, tmp_path / "factors", repeats=2)
+    named = _kept(stored.replace("name: small", "name: large"), tmp_path / "named", repeats=2)
+    for words, said in (
+        ((one, "cubic"), "one is a store, and the other side is none"),
+        ((one, seeds), "small: the first seeds differ: 1 and 7"),
+        ((one, differ), "small: the factors differ: buffer and limit"),
+        ((one, named), "no experiment is in both stores"),
+        ((one, one, "--beside", "linux"), "--beside is not for stores: nothing is run"),
+        ((one, one, "--repeats", "6"), "--repeats is not for stores"),
+    ):
+        done = call(*words)
+        assert done.exit_code == 2, done.output
+        assert said in " ".join(done.output.split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,13 +12,18 @@ from dumbbell.cli.guard import check_places, guarded
 from dumbbell.cli.options import EngineName, Execution, JsonFile, Junit, Workers, grouped
 from dumbbell.files.output import write_json, write_output
 
+if TYPE_CHECKING:
+    from dumbbell.gate.display import Beside
+    from dumbbell.gate.gate import Outcome
+
 
 @grouped
 def gate(
     base: Annotated[
-        str, typer.Argument(help="Sender before: `cubic`, `./mine.so`, `quinn:bbr` …; or queue.")
+        str,
+        typer.Argument(help="Sender before: `cubic`, `./mine.so`, `quinn:bbr` …; queue; store."),
     ],
-    new: Annotated[str, typer.Argument(help="Sender or queue discipline now.")],
+    new: Annotated[str, typer.Argument(help="Sender, queue discipline or store now.")],
     *,
     suite: Annotated[
         str, typer.Option(help="Suite, or a file or folder of experiments with `tcp: subject`.")
@@ -58,16 +63,24 @@ def gate(
         import tempfile
 
         from dumbbell.cli.sweeps import executed
+        from dumbbell.codes import Code
         from dumbbell.compare.checking import share_of
         from dumbbell.engines import engine_named
         from dumbbell.errors import DumbbellError
-        from dumbbell.gate import display
         from dumbbell.gate.beside import judged_beside
         from dumbbell.gate.gate import LOOKS, run_gate, seconds_of
         from dumbbell.gate.queues import read_under_test
+        from dumbbell.gate.stores import are_stores, gate_stores
         from dumbbell.gate.suite import read_suite
 
         check_places(junit, json_file, page)
+        if are_stores(base, new):
+            if beside is not None or repeats is not None or store is not None:
+                given = {"--beside": beside, "--repeats": repeats, "--store": store}
+                option = next(name for name, value in given.items() if value is not None)
+                raise DumbbellError(f"{option} is not for stores: nothing is run", code=Code.GATE)
+            _say(gate_stores(base, new, share_of(tolerance)), page, junit, json_file)
+            return
         before, now = (read_under_test(one, engine, control) for one in (base, new))
         if beside is not None:
             engine_named(beside)
@@ -89,23 +102,33 @@ def gate(
                         )  # fmt: skip
                     except DumbbellError as error:  # what was found is not lost
                         refused = f"Not judged on {beside}: {error}"
-            shown = display.table(found, beside or "", there)
-            if shown is not None:
-                console.out.print(shown)
-            by_experiment = display.overview(found)
-            if by_experiment is not None:
-                console.out.print(by_experiment)
-            if refused:
-                console.out.print(refused, soft_wrap=True)
-            for line in display.lines(found):
-                console.out.print(line, soft_wrap=True)
-            if page is not None:
-                from dumbbell.gate.page import gate_page
+            _say(found, page, junit, json_file, beside or "", there, refused)
 
-                write_output(page, gate_page(found, beside or "", there))
-            if junit is not None:
-                write_output(junit, display.junit(found))
-            if json_file is not None:
-                write_json(json_file, display.to_json(found))
-        if not found.passes:
-            raise typer.Exit(1)
+
+def _say(
+    found: Outcome,
+    page: Path | None,
+    junit: Path | None,
+    json_file: Path | None,
+    engine: str = "",
+    there: Beside | None = None,
+    refused: str = "",
+) -> None:
+    """Shows an outcome and writes its files. Exits with 1 if something fails."""
+    from dumbbell.gate import display
+
+    for shown in (display.table(found, engine, there), display.overview(found)):
+        if shown is not None:
+            console.out.print(shown)
+    for line in (*([refused] if refused else []), *display.lines(found)):
+        console.out.print(line, soft_wrap=True)
+    if page is not None:
+        from dumbbell.gate.page import gate_page
+
+        write_output(page, gate_page(found, engine, there))
+    if junit is not None:
+        write_output(junit, display.junit(found))
+    if json_file is not None:
+        write_json(json_file, display.to_json(found))
+    if not found.passes:
+        raise typer.Exit(1)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.gate.gate import Measured, Outcome, run_gate
+from dumbbell.gate.queues import QueueSide
+from dumbbell.gate.sides import Side, StoreSide
 from dumbbell.gate.verdict import Quantity
 
 #: Repeats on the other engine: a kernel takes a second for a run.
@@ -41,10 +43,7 @@ def judged_beside(
         cells: What is run; None: the cells with a failure.
         measured: As of the gate.
     """
-    base, new = (
-        side if side.names_engine else replace(side, engine=engine)
-        for side in (outcome.base, outcome.new)
-    )
+    base, new = (_on(side, engine) for side in (outcome.base, outcome.new))
     found: dict[tuple[str, tuple[str, ...]], Quantity] = {}
     for part, levels in failing(outcome) if cells is None else cells:
         cell = {part: suite[part]}
@@ -54,6 +53,13 @@ def judged_beside(
         )  # fmt: skip
         found |= {(one.part, one.sample.key): one for one in there.quantities}
     return found
+
+
+def _on(side: Side | QueueSide | StoreSide, engine: str) -> Side | QueueSide:
+    """A side on the other engine. Raises `TypeError` for a store, which nothing runs."""
+    if isinstance(side, StoreSide):
+        raise TypeError(f"{side.name} is a store")
+    return side if side.names_engine else replace(side, engine=engine)
 
 
 def failing(outcome: Outcome) -> list[Cell]:

@@ -102,6 +102,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
             if said is not None:
                 yield f"• {one.place}: {said}."
     count = Counter(one.verdict for one in outcome.quantities)
+    yield from outcome.notes
     for name in outcome.untold:
         yield f"{name} is not known of {outcome.new.name}: not compared."
     for name in outcome.left_out:

@@ -14,7 +14,7 @@ from dumbbell.codes import Code
 from dumbbell.compare.samples import Sample, samples
 from dumbbell.errors import DumbbellError
 from dumbbell.gate.queues import QueueSide, check_suite
-from dumbbell.gate.sides import Side
+from dumbbell.gate.sides import Side, StoreSide
 from dumbbell.gate.suite import is_one_of, needs_linux_tcp, subjects
 from dumbbell.gate.verdict import ENDS, JUDGED, ONCE, Quantity, Verdict, judge
 from dumbbell.results import Results
@@ -57,10 +57,11 @@ class Outcome:
         left_out: Experiments that a side cannot run.
         refused: Experiment → why an engine does not run it.
         late: True if the time was over before everything was decided.
+        notes: Sentences on what was not compared, or is not alike.
     """
 
-    base: Side | QueueSide
-    new: Side | QueueSide
+    base: Side | QueueSide | StoreSide
+    new: Side | QueueSide | StoreSide
     quantities: list[Quantity]
     repeats: int
     results: Mapping[str, tuple[Results, Results]]
@@ -69,6 +70,7 @@ class Outcome:
     left_out: tuple[str, ...]
     refused: Mapping[str, str]
     late: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def passes(self) -> bool:
@@ -137,19 +139,33 @@ def run_gate(
                 refused[name] = str(error)
                 continue
             results[name] = (pair[0], pair[1])
-        rows = list(_samples(results, suite, measured or {}))
-        told = {now.metric for _, _, now in rows if now is not None} | set(ENDS)
-        quantities = judge([one for one in rows if one[1].metric in told], tolerance, len(looks))
+        quantities, untold = judged_pairs(results, suite, measured or {}, tolerance, len(looks))
         is_open = any(one.verdict is Verdict.OPEN for one in quantities)
         late = at_most_s is not None and time.monotonic() - begin > at_most_s
         if not is_open or late or number == len(looks) - 1:
             break
     of_subject = {name: subjects(contents) for name, contents in suite.items()}
-    untold = tuple(dict.fromkeys(one.metric for _, one, _ in rows if one.metric not in told))
     return Outcome(
         base, new, quantities, repeats, results, of_subject, untold, left_out, refused,
         late and is_open,
     )  # fmt: skip
+
+
+def judged_pairs(
+    results: Mapping[str, tuple[Results, Results]],
+    suite: Mapping[str, Mapping[str, Any]],
+    measured: Mapping[str, Measured],
+    tolerance: float,
+    looks: int,
+) -> tuple[list[Quantity], tuple[str, ...]]:
+    """Quantities of both sides, judged, and the metrics that the new side never has.
+
+    Args: as of `run_gate`; `results`: experiment → results of both sides.
+    """
+    rows = list(_samples(results, suite, measured))
+    told = {now.metric for _, _, now in rows if now is not None} | set(ENDS)
+    untold = tuple(dict.fromkeys(one.metric for _, one, _ in rows if one.metric not in told))
+    return judge([one for one in rows if one[1].metric in told], tolerance, looks), untold
 
 
 def _runs(contents: Mapping[str, Any], *sides: Side | QueueSide) -> bool:

@@ -87,6 +87,19 @@ class Side:
         return {**others, (kind if own_kind == "tcp" else own_kind): {**fields, **own}}
 
 
+@dataclass(frozen=True, slots=True)
+class StoreSide:
+    """Finished runs as a side.
+
+    Attributes:
+        name: Folder of the store, as given.
+        engine: Engines of its runs, with their versions.
+    """
+
+    name: str
+    engine: str
+
+
 def sender_of(flow: object) -> tuple[str, Mapping[str, Any]]:
     """Kind of traffic and fields of a flow of Linux's TCP; of another one no fields."""
     if isinstance(flow, Mapping):
