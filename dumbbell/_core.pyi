@@ -507,7 +507,7 @@ class Experiment:
     """An experiment file with overrides, whose cells are made when they are asked for."""
 
     count: int
-    sizes: list[int]
+    groups: list[tuple[list[str], list[list[str]]]]
     factors: list[tuple[str, list[str]]]
     space: list[tuple[str, list[str]]]
     def __new__(

@@ -3,7 +3,7 @@
 use crate::code::Code;
 use crate::fields::WORST;
 use crate::fields::{every, single, subflow};
-use crate::fields::{Context, Expansion, Form, Kind, Presence, Section};
+use crate::fields::{Context, Expansion, Field, Form, Kind, Presence, Section};
 use crate::limit::{limits, packet_limit};
 use crate::near::nearest_name;
 use crate::plugins;
@@ -12,7 +12,7 @@ use crate::quantity::{
     RTT, SIZE, TIME,
 };
 use crate::queue::codepoint;
-use crate::read::{below, item, Fields, Node, Refusal, Result};
+use crate::read::{below, item, Fields, Node, Refusal, Result, Step};
 use crate::words::shown;
 use dumbbell_model::catalogue::congestion_control::ENTRIES;
 use serde_json::{Map, Value};
@@ -22,6 +22,25 @@ pub(crate) fn check(section: &'static Section, value: &Value, context: &Context)
     let mut report = Report { errors: Vec::new(), context };
     report.section(section, &Node { value, at: Vec::new() });
     report.errors
+}
+
+/// Returns true if a cell is right whose other fields were.
+///
+/// `changed`: whether a field of the file may have another value. Both cells have the same fields.
+/// Relations between fields of the file are all checked.
+pub(crate) fn still_right(
+    section: &'static Section,
+    value: &Value,
+    context: &Context,
+    changed: &dyn Fn(&str) -> bool,
+) -> bool {
+    let Value::Object(map) = value else { return false };
+    let mut report = Report { errors: Vec::new(), context };
+    for field in section.fields.iter().filter(|field| changed(field.name)) {
+        report.field(field, map, &[]);
+    }
+    report.relations(section, &Fields::of(map, Vec::new()), 0);
+    report.errors.is_empty()
 }
 
 struct Report<'c> {
@@ -49,22 +68,35 @@ impl Report<'_> {
                     lacking: Some(field.name.to_owned()),
                     ..Refusal::new(&node.at, "is missing").code(Code::MissingField)
                 }),
-                (None, _) | (Some(Value::Null), Presence::Optional) => {}
-                (Some(value), _) => {
-                    self.value(&field.kind, &Node { value, at: below(&node.at, field.name) });
-                }
+                _ => self.field(field, map, &node.at),
             }
         }
-        let fields = Fields::of(map, node.at.clone());
-        if unknown || self.errors.len() > before {
+        if !unknown {
+            self.relations(section, &Fields::of(map, node.at.clone()), before);
+        }
+    }
+
+    /// Checks the value of a field that is written.
+    fn field(&mut self, field: &Field, map: &Map<String, Value>, at: &[Step]) {
+        match (map.get(field.name), &field.presence) {
+            (None, _) | (Some(Value::Null), Presence::Optional) => {}
+            (Some(value), _) => {
+                self.value(&field.kind, &Node { value, at: below(at, field.name) });
+            }
+        }
+    }
+
+    /// Checks relations between fields if they are right. `before`: errors of other sections.
+    fn relations(&mut self, section: &'static Section, fields: &Fields<'_>, before: usize) {
+        if self.errors.len() > before {
             return;
         }
         if !section.one_of.is_empty() {
-            self.one_of(&section.one_of, &fields);
+            self.one_of(&section.one_of, fields);
         }
         for rule in &section.rules {
             if self.errors.len() == before {
-                self.errors.extend(rule(&fields, self.context).err());
+                self.errors.extend(rule(fields, self.context).err());
             }
         }
     }

@@ -17,6 +17,7 @@ use serde_json::{json, Map, Value};
 const MAX_SEED: i128 = 1 << 62;
 
 /// Contents of a file.
+#[derive(Default)]
 pub(crate) struct Document {
     pub(crate) name: String,
     pub(crate) duration_ns: u64,
@@ -42,30 +43,44 @@ pub(crate) struct Document {
 impl Document {
     /// Reads a file without factors.
     pub(crate) fn read(file: &Value) -> Result<Self> {
+        let mut read = Self::default();
+        read.renew(file, &|_| true)?;
+        Ok(read)
+    }
+
+    /// Reads again the sections that `changed` names; the others are as they were.
+    pub(crate) fn renew(&mut self, file: &Value, changed: &dyn Fn(&str) -> bool) -> Result<()> {
         let root = Node { value: file, at: Vec::new() };
         let fields = root.any_fields()?;
+        /// Reads a section by name if it changed.
+        macro_rules! renew {
+            ($($name:literal: $field:ident = $read:expr,)+) => {
+                $(if changed($name) {
+                    self.$field = $read;
+                })+
+            };
+        }
         fields.need("dumbbell")?.whole(1, 1)?;
-        let seed = fields.read("seed", |node| node.whole(0, MAX_SEED))?.unwrap_or(1);
-        let read = Self {
-            name: fields.need("name")?.name()?,
-            duration_ns: positive_time(&fields.need("duration")?)?,
-            topology: fields.read("template", template::read)?.unwrap_or_default(),
-            hosts: hosts(&fields)?,
-            routers: routers(&fields, "routers")?,
-            switches: routers(&fields, "switches")?,
-            links: links(&fields)?,
-            routes: routes(&fields)?,
-            workload: fields.read("workload", workload::flows)?.unwrap_or_default(),
-            flows: flows(&fields)?,
-            arrivals: arrivals(&fields)?,
-            pages: pages(&fields)?,
-            programs: programs(&fields)?,
-            taps: taps(&fields)?,
-            sampling: fields.read("sampling", Sampling::read)?,
-            discovery: discovery(&fields)?,
-            seed: seed as u64,
-        };
-        Ok(read)
+        renew! {
+            "seed": seed = fields.read("seed", |node| node.whole(0, MAX_SEED))?.unwrap_or(1) as u64,
+            "name": name = fields.need("name")?.name()?,
+            "duration": duration_ns = positive_time(&fields.need("duration")?)?,
+            "template": topology = fields.read("template", template::read)?.unwrap_or_default(),
+            "hosts": hosts = hosts(&fields)?,
+            "routers": routers = routers(&fields, "routers")?,
+            "switches": switches = routers(&fields, "switches")?,
+            "links": links = links(&fields)?,
+            "routes": routes = routes(&fields)?,
+            "workload": workload = fields.read("workload", workload::flows)?.unwrap_or_default(),
+            "flows": flows = flows(&fields)?,
+            "arrivals": arrivals = arrivals(&fields)?,
+            "pages": pages = pages(&fields)?,
+            "programs": programs = programs(&fields)?,
+            "taps": taps = taps(&fields)?,
+            "sampling": sampling = fields.read("sampling", Sampling::read)?,
+            "neighbour_discovery": discovery = discovery(&fields)?,
+        }
+        Ok(())
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn expand_tree(
     let root = Node { value: tree, at: Vec::new() };
     let _plugins = Scope::loaded(&root.any_fields()?, files)?;
     let document = Document::read(tree)?;
-    let Built { json, rtts_ns, sampling, origins } =
+    let Built { json, rtts_ns, sampling, origins, .. } =
         Builder::new(&document, files).built(most_flows)?;
     Scenario::check_json(&json)
         .map_err(|error| -> Refusal { origins.refused(&error.path, &error.message) })?;

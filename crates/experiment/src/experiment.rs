@@ -21,7 +21,7 @@ pub(crate) const MOST_ERRORS: usize = 20;
 pub struct Experiment {
     /// Tree, factors, and the space of a search.
     pub design: Design,
-    context: Context,
+    pub(crate) context: Context,
 }
 
 impl Experiment {
@@ -95,10 +95,7 @@ impl Experiment {
 
     /// Plain value of a tree without factors, checked.
     fn checked(&self, tree: &Tree) -> Result<Value, Vec<Located>> {
-        let mut plain = tree.plain();
-        if let Some(map) = plain.as_object_mut() {
-            map.shift_remove("factors");
-        }
+        let plain = tree.plain_file();
         let _plugins = Scope::names(&plain);
         let errors = check(experiment_file(), &plain, &self.context);
         if !errors.is_empty() {

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(crate) const FRAME_BYTES: u64 = 1514;
 
 /// Limit of a queue as written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Limit {
     Packets(u64),
     Bytes(u64),
@@ -102,6 +102,11 @@ pub(crate) struct Rtts<'a> {
 }
 
 impl Pending {
+    /// Returns true if no limit depends on an RTT.
+    pub(crate) fn is_fixed(&self) -> bool {
+        !self.limits.iter().any(|limit| matches!(limit, Limit::Bdp(..)))
+    }
+
     /// Bytes of a limit; 0 for one in packets.
     fn bytes(&self, limit: &Limit, rtts: Rtts<'_>) -> Result<u64> {
         let (span_ns, unit) = match limit {

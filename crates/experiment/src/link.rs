@@ -14,7 +14,7 @@ pub(crate) fn shared(pipes: [Pipe; 2]) -> Pipes {
 }
 
 /// A link between two nodes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Link {
     pub(crate) ends: (String, String),
     pub(crate) pipes: Pipes,

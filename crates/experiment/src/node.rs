@@ -5,7 +5,7 @@ use crate::read::{Fields, Node, Result};
 use serde_json::{json, Value};
 
 /// A router or switch as written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Router {
     /// `None`: not written. A spray of `null` switches that of a template off.
     pub(crate) spray: Option<Value>,

@@ -14,7 +14,7 @@ use crate::shaper::{shaper, Shaper};
 use serde_json::{json, Value};
 
 /// Linux's netem as the queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Netem {
     delay_ns: Option<u64>,
     jitter_ns: u64,
@@ -27,7 +27,7 @@ const RATES: [&str; 3] = ["rate", "rates", "shaper"];
 macro_rules! pipe {
     ($($field:ident: $kind:ty,)+) => {
         /// Fields of a pipe that the file writes.
-        #[derive(Clone, Debug, Default)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         pub(crate) struct Pipe {
             $(pub(crate) $field: Option<$kind>,)+
         }

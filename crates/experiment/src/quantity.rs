@@ -5,6 +5,7 @@ use crate::code::Code;
 use crate::near::nearest_name;
 use crate::read::{Node, Refusal, Result};
 use crate::words::shown;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Largest whole number of base units.
@@ -142,11 +143,18 @@ pub(crate) const SHARE: Family = Family {
     others: &[("percent", "%"), ("pct", "%")],
 };
 
+/// Value of a unit in the base unit of its family, in any case; `None`: it is unknown.
+fn factor(family: Family, name: &str) -> Option<u128> {
+    fn folded(text: &str) -> impl Iterator<Item = char> + '_ {
+        text.chars().flat_map(char::to_lowercase)
+    }
+    let alike = |known: &str| known == name || folded(known).eq(folded(name));
+    family.units.iter().find(|(known, _)| alike(known)).map(|(_, factor)| *factor)
+}
+
 /// Value of a unit in the base unit of its family; 1 if it is unknown.
 pub(crate) fn unit(family: Family, name: &str) -> u128 {
-    let folded = name.to_lowercase();
-    let known = family.units.iter().find(|(known, _)| known.to_lowercase() == folded);
-    known.map_or(1, |(_, factor)| *factor)
+    factor(family, name).unwrap_or(1)
 }
 
 /// An exact number that is not negative: `mantissa` times ten to `exponent`.
@@ -187,8 +195,10 @@ impl Exact {
     }
 }
 
-/// Number as written and its value, unit and whether it is negative, of a text.
-fn split(text: &str) -> Option<(bool, &str, Exact, &str)> {
+/// Whether a quantity is negative, its number as written, the number's value, the unit.
+type Parts<'t> = (bool, &'t str, Exact, &'t str);
+
+fn split(text: &str) -> Option<Parts<'_>> {
     let text = text.trim_start();
     let (negative, text) = match text.strip_prefix(['-', '+']) {
         Some(rest) => (text.starts_with('-'), rest.trim_start()),
@@ -278,11 +288,26 @@ pub(crate) fn number_text(value: &serde_json::Value) -> Option<String> {
 
 /// Reads a quantity of one of the families, in its base unit.
 pub(crate) fn parse(node: &Node<'_>, families: &[Family]) -> Result<(Family, Exact)> {
+    let text = node.text().map(Cow::Borrowed).or_else(|| number_text(node.value).map(Cow::Owned));
+    let parts = text.as_deref().and_then(split);
+    if let Some((false, _, exact, unit)) = parts {
+        let known = families.iter().find_map(|family| Some((*family, factor(*family, unit)?)));
+        let known = known.and_then(|(family, factor)| {
+            Some((family, Exact { mantissa: exact.mantissa.checked_mul(factor)?, ..exact }))
+        });
+        if let Some(known) = known {
+            return Ok(known);
+        }
+    }
+    unread(node, families, parts)
+}
+
+/// Refusal of a text that is no quantity of the families. `parts`: of the text, if it has any.
+fn unread<T>(node: &Node<'_>, families: &[Family], parts: Option<Parts<'_>>) -> Result<T> {
     let names: Vec<_> = families.iter().map(|family| family.name).collect();
     let name = names.join(" or ");
     let found = shown(node.value);
-    let text = node.text().map(str::to_owned).or_else(|| number_text(node.value));
-    let Some((negative, number, exact, unit)) = text.as_deref().and_then(split) else {
+    let Some((negative, number, exact, unit)) = parts else {
         let examples = likely(families).into_iter().map(|unit| format!("10 {unit}"));
         let refusal = node.refusal(format!("not a {name}")).found(found).allowed(examples);
         return refusal.code(Code::Quantity).err();
@@ -295,17 +320,11 @@ pub(crate) fn parse(node: &Node<'_>, families: &[Family]) -> Result<(Family, Exa
         let message = format!("a {name} cannot be negative");
         return node.refusal(message).found(found).code(Code::OutOfRange).err();
     }
-    let folded = unit.to_lowercase();
-    for family in families {
-        let known = family.units.iter().find(|(known, _)| known.to_lowercase() == folded);
-        if let Some((_, factor)) = known {
-            let Some(mantissa) = exact.mantissa.checked_mul(*factor) else {
-                let message = format!("a {name} with too many digits");
-                return node.refusal(message).found(found).code(Code::OutOfRange).err();
-            };
-            return Ok((*family, Exact { mantissa, ..exact }));
-        }
+    if families.iter().any(|family| factor(*family, unit).is_some()) {
+        let message = format!("a {name} with too many digits");
+        return node.refusal(message).found(found).code(Code::OutOfRange).err();
     }
+    let folded = unit.to_lowercase();
     let usual = usual(families);
     let other = families.iter().flat_map(|family| family.others);
     let near = other.clone().find(|(known, _)| *known == folded).map(|(_, here)| *here);

@@ -16,7 +16,7 @@ const HTB_BURST_BYTES: u64 = 1600;
 const MOST_CLASSES: usize = 16;
 
 /// A queue in the form of the scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Queue {
     pub(crate) scenario: Value,
     /// Rate of a discipline that shapes, bit/s.

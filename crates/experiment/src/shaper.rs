@@ -12,7 +12,7 @@ const TRACE_PACKET_BITS: u128 = 1504 * 8;
 const MAX_TRACE_BYTES: u64 = 8 << 20;
 
 /// A shaper as written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shaper {
     /// In the form of the scenario, with its rate for the BDP.
     Made(Value, Option<Rate>),

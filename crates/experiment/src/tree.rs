@@ -79,6 +79,13 @@ impl Tree {
         }
     }
 
+    /// Value of a file without text, lines and factors.
+    pub(crate) fn plain_file(&self) -> Value {
+        let Some(entries) = self.entries() else { return self.plain() };
+        let kept = entries.iter().filter(|entry| &*entry.key != "factors");
+        Value::Object(kept.map(|entry| (entry.key.to_string(), entry.tree.plain())).collect())
+    }
+
     /// Entries of a mapping; `None`: it is none.
     pub fn entries(&self) -> Option<&[Entry]> {
         match &self.content {

@@ -2,7 +2,7 @@
 
 use dumbbell_experiment::{
     canonical, json_schema, Content, Context, Entry, Experiment as Reader, Files, Level, Located,
-    Metric, NoFiles, Override, Tree, Unreadable,
+    Metric, NoFiles, Override, Summary, Tree, Unreadable,
 };
 use dumbbell_model::catalogue::plugin::Facts;
 use pyo3::create_exception;
@@ -27,6 +27,9 @@ const MOST_DEPTH: usize = 64;
 
 /// A level: its label, and its value as a tree.
 type Named<'py> = (String, Bound<'py, PyAny>);
+
+/// Names of factors, and combinations of labels of their levels.
+type Labels = (Vec<String>, Vec<Vec<String>>);
 
 /// Lower and upper bound of a metric, and whether it is a share, by names, with the name that counts.
 type Metrics = BTreeMap<String, (String, f64, f64, bool)>;
@@ -228,10 +231,13 @@ impl Experiment {
         all.iter().map(|factor| (factor.name.clone(), labels(&factor.levels))).collect()
     }
 
-    /// Numbers of combinations whose product the cells are; the last one varies fastest.
+    /// Groups of factors, each with the labels of its combinations. The cells are their product; the last one
+    /// varies fastest.
     #[getter]
-    fn sizes(&self) -> Vec<usize> {
-        self.reader.design.factors.groups.iter().map(|group| group.rows.len()).collect()
+    fn groups(&self) -> Vec<Labels> {
+        let labels = |row: &Vec<Arc<Level>>| row.iter().map(|level| level.label.clone()).collect();
+        let groups = self.reader.design.factors.groups.iter();
+        groups.map(|one| (one.names.clone(), one.rows.iter().map(labels).collect())).collect()
     }
 
     /// Names of the search's space, with the paths that each sets.
@@ -280,7 +286,7 @@ impl Experiment {
     ) -> PyResult<(u64, BTreeSet<String>)> {
         let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
         let each = (end - begin).div_ceil(threads).max(1);
-        let part = |first: u64| self.sums(first, (first + each).min(end), &NoFiles);
+        let part = |first: u64| self.reader.check(first..(first + each).min(end), &NoFiles);
         let parts: Vec<_> = py.detach(|| {
             std::thread::scope(|scope| {
                 let begins = (begin..end).step_by(each as usize);
@@ -292,38 +298,21 @@ impl Experiment {
                     .collect()
             })
         });
-        let (mut duration_ns, mut flows) = (0, BTreeSet::new());
+        let mut all = Summary::default();
         for found in parts {
-            let (duration, names) = match found {
-                Ok(found) => found,
+            match found {
+                Ok(found) => {
+                    all.duration_ns = all.duration_ns.saturating_add(found.duration_ns);
+                    all.flows.extend(found.flows);
+                }
                 // Without files here: read one after the other, the cells may be right.
                 Err(_) => {
-                    let files = Read { files };
-                    return self.sums(begin, end, &files).map_err(refused);
+                    all = self.reader.check(begin..end, &Read { files }).map_err(refused)?;
+                    break;
                 }
-            };
-            duration_ns += duration;
-            flows.extend(names);
+            }
         }
-        Ok((duration_ns, flows))
-    }
-}
-
-impl Experiment {
-    /// Sum of the virtual times of some cells in ns, and the names of their flows.
-    fn sums(
-        &self,
-        begin: u64,
-        end: u64,
-        files: &dyn Files,
-    ) -> Result<(u64, BTreeSet<String>), Vec<Located>> {
-        let (mut duration_ns, mut flows) = (0, BTreeSet::new());
-        for number in begin..end {
-            let made = self.reader.cell(number, files)?;
-            duration_ns += made.json["duration_ns"].as_u64().unwrap_or(0);
-            flows.extend(made.rtts_ns.into_iter().map(|(name, _)| name));
-        }
-        Ok((duration_ns, flows))
+        Ok((all.duration_ns, all.flows))
     }
 }
 

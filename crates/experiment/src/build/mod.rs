@@ -1,8 +1,11 @@
 //! Scenario of an experiment file.
 
 mod complete;
+mod kept;
 mod network;
 mod traffic;
+
+pub(crate) use kept::{Before, Same};
 
 use crate::document::Document;
 use crate::files::Files;
@@ -15,6 +18,7 @@ use crate::origins::Origins;
 use crate::programs;
 use crate::read::{item, Loc, Result, Step};
 use crate::sampling::Sampling;
+use network::Placed;
 use serde_json::{json, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +29,10 @@ pub(crate) struct Built {
     pub(crate) rtts_ns: Vec<(String, u64)>,
     pub(crate) sampling: Sampling,
     pub(crate) origins: Origins,
+    /// Parts that equal those of the scenario before.
+    pub(crate) same: Same,
+    /// What the next scenario may take over; its `json` is still empty.
+    pub(crate) before: Before,
 }
 
 /// Builds the scenario of a file, part by part.
@@ -81,16 +89,36 @@ impl<'a> Builder<'a> {
     }
 
     /// The scenario. `most_flows`: most flows; `None`: as many as fit into memory.
-    pub(crate) fn built(mut self, most_flows: Option<u64>) -> Result<Built> {
+    pub(crate) fn built(self, most_flows: Option<u64>) -> Result<Built> {
+        self.renewed(most_flows, Before::default(), &|_| true)
+    }
+
+    /// The scenario, which takes over equal parts of the one before. `changed`: whether a section of
+    /// the file differs from that of the scenario before.
+    ///
+    /// Origins of nodes and traffic that are taken over are not noted: an error is not to be placed.
+    pub(crate) fn renewed(
+        mut self,
+        most_flows: Option<u64>,
+        mut before: Before,
+        changed: &dyn Fn(&str) -> bool,
+    ) -> Result<Built> {
         let file = self.file;
-        self.add_nodes()?;
-        self.add_links()?;
+        let mut same = Same { nodes: self.keep_nodes(&mut before, changed), ..Same::default() };
+        if !same.nodes {
+            self.add_nodes()?;
+        }
+        let placed = self.add_links(&mut before, &mut same)?;
         self.add_routes()?;
         let mut graph = Graph::new(&self.nodes, &self.links, &self.routes);
-        self.add_flows(most_flows, &mut graph)?;
-        self.add_pages()?;
-        self.add_arrivals();
+        same.flows = same.nodes && self.keep_traffic(&mut before, changed);
+        if !same.flows {
+            self.add_flows(most_flows, &mut graph)?;
+            self.add_pages()?;
+            self.add_arrivals();
+        }
         let rtts_ns = self.complete(&mut graph)?;
+        same.flows &= self.jitters.is_empty();
         let sampling = file.sampling.clone().unwrap_or_else(|| {
             let arrivals = !self.processes.is_empty();
             let programs = file.programs.len();
@@ -108,6 +136,7 @@ impl<'a> Builder<'a> {
         ] {
             self.origins.section(section, field(name));
         }
+        let before = self.before(placed);
         let mut json = json!({
             "version": 1,
             "name": file.name,
@@ -130,7 +159,7 @@ impl<'a> Builder<'a> {
         if !file.programs.is_empty() {
             json["programs"] = programs::scenario(&file.programs).into();
         }
-        Ok(Built { json, rtts_ns, sampling, origins: self.origins })
+        Ok(Built { json, rtts_ns, sampling, origins: self.origins, same, before })
     }
 
     /// Options of a host; `None`: there is no such host.

@@ -1,6 +1,6 @@
 //! Nodes, links and routes of a scenario.
 
-use super::{field, text, Builder};
+use super::{field, text, Before, Builder, Same};
 use crate::code::Code;
 use crate::limit::Pending;
 use crate::link::Link;
@@ -30,8 +30,8 @@ fn plural(kind: &str) -> &'static str {
 
 /// Links in order, each found by its name.
 #[derive(Default)]
-struct Placed {
-    links: Vec<(String, Link)>,
+pub(super) struct Placed {
+    pub(super) links: Vec<(String, Link)>,
     indices: BTreeMap<String, usize>,
 }
 
@@ -154,7 +154,8 @@ impl Builder<'_> {
     }
 
     /// Adds the template's links with the changes of the file, then the file's own links.
-    pub(super) fn add_links(&mut self) -> Result<()> {
+    /// Those that equal links of the scenario before are taken over.
+    pub(super) fn add_links(&mut self, before: &mut Before, same: &mut Same) -> Result<Placed> {
         let file = self.file;
         let mut placed = Placed::default();
         for (name, link) in &file.topology.links {
@@ -187,10 +188,22 @@ impl Builder<'_> {
                 *made.uses.entry(key(pipe, side)).or_default() += 1;
             }
         }
-        for (name, link) in &placed.links {
-            self.add_link(name, link, &mut made)?;
+        let kept = Self::kept_links(&placed, before);
+        for ((name, link), kept) in placed.links.iter().zip(kept) {
+            // Limits in BDP are filled in anew.
+            let fixed =
+                |(_, pending): &(Value, [Pending; 2])| pending.iter().all(Pending::is_fixed);
+            same.links.push(kept.as_ref().is_some_and(fixed));
+            match kept {
+                Some((json, pending)) => {
+                    self.origins.entry("links", self.links.len(), link.at.clone());
+                    self.links.push(json);
+                    self.pending.push(pending);
+                }
+                None => self.add_link(name, link, &mut made)?,
+            }
         }
-        Ok(())
+        Ok(placed)
     }
 
     fn add_link(&mut self, name: &str, link: &Link, made: &mut Made) -> Result<()> {

@@ -35,7 +35,7 @@ pub(crate) const UNITS_OF_RATES: &[&str] =
 pub(crate) const UNITS_OF_TIMES: &[&str] = &["ns", "us", "µs", "μs", "ms", "s", "min", "h"];
 
 /// Rates over time as written: a CSV file beside the experiment, and its columns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rates {
     file: String,
     column: String,

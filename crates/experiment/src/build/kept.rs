@@ -1,0 +1,119 @@
+//! Parts of a scenario that the next cell takes over, since all that they were made of is equal.
+
+use super::{Builder, Placed};
+use crate::flow::Jitter;
+use crate::limit::Pending;
+use crate::node::Router;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Nodes of a template: hosts, routers, switches.
+type Nodes = (Vec<String>, [Vec<(String, Router)>; 2]);
+
+/// A scenario that was made, with what its parts were made of.
+#[derive(Default)]
+pub(crate) struct Before {
+    /// The scenario.
+    pub(crate) json: Value,
+    nodes: Nodes,
+    numbers: BTreeMap<String, usize>,
+    placed: Placed,
+    pending: Vec<[Pending; 2]>,
+    flow_names: BTreeSet<String>,
+    jitters: Vec<(usize, Jitter)>,
+}
+
+/// Parts of a scenario that equal those of the one before.
+#[derive(Debug, Default)]
+pub(crate) struct Same {
+    pub(crate) nodes: bool,
+    pub(crate) flows: bool,
+    /// By index of the link.
+    pub(crate) links: Vec<bool>,
+}
+
+/// Sections of a file of which nodes are made, and those of which traffic is made.
+const OF_NODES: [&str; 3] = ["hosts", "routers", "switches"];
+const OF_TRAFFIC: [&str; 4] = ["workload", "flows", "arrivals", "pages"];
+
+fn taken(json: &mut Value, section: &str) -> Vec<Value> {
+    match json.get_mut(section).map(Value::take) {
+        Some(Value::Array(list)) => list,
+        _ => Vec::new(),
+    }
+}
+
+impl Builder<'_> {
+    fn template_nodes(&self) -> Nodes {
+        let topology = &self.file.topology;
+        (topology.hosts.clone(), [topology.routers.clone(), topology.switches.clone()])
+    }
+
+    /// Takes over the nodes of the scenario before if they are equal; returns true if so.
+    pub(super) fn keep_nodes(
+        &mut self,
+        before: &mut Before,
+        changed: &dyn Fn(&str) -> bool,
+    ) -> bool {
+        let (hosts, [routers, switches]) = &before.nodes;
+        let topology = &self.file.topology;
+        let equal = *hosts == topology.hosts
+            && *routers == topology.routers
+            && *switches == topology.switches;
+        if !equal || OF_NODES.into_iter().any(changed) {
+            return false;
+        }
+        self.numbers = std::mem::take(&mut before.numbers);
+        self.nodes = taken(&mut before.json, "nodes");
+        true
+    }
+
+    /// Takes over the traffic of the scenario before if it is equal; returns true if so.
+    ///
+    /// Subflows depend on links, too: a scenario with them is made anew.
+    pub(super) fn keep_traffic(
+        &mut self,
+        before: &mut Before,
+        changed: &dyn Fn(&str) -> bool,
+    ) -> bool {
+        let subflows = before.json["connections"].as_array().is_some_and(|all| !all.is_empty());
+        if subflows || OF_TRAFFIC.into_iter().any(changed) {
+            return false;
+        }
+        self.flow_names = std::mem::take(&mut before.flow_names);
+        self.jitters = std::mem::take(&mut before.jitters);
+        self.flows = taken(&mut before.json, "flows");
+        self.sessions = taken(&mut before.json, "sessions");
+        self.processes = taken(&mut before.json, "arrivals");
+        true
+    }
+
+    /// Takes over the links of the scenario before that are equal, by their index.
+    pub(super) fn kept_links(
+        placed: &Placed,
+        before: &mut Before,
+    ) -> Vec<Option<(Value, [Pending; 2])>> {
+        let old = std::mem::take(&mut before.placed.links);
+        let pending = std::mem::take(&mut before.pending);
+        let mut made = taken(&mut before.json, "links").into_iter().zip(pending);
+        let mut old = old.into_iter();
+        let one = |link: &(String, crate::link::Link)| {
+            let (known, made) = (old.next()?, made.next()?);
+            (known == *link).then_some(made)
+        };
+        placed.links.iter().map(one).collect()
+    }
+
+    /// What the next scenario may take over, beside the scenario.
+    pub(super) fn before(&mut self, placed: Placed) -> Before {
+        Before {
+            json: Value::Null,
+            nodes: self.template_nodes(),
+            numbers: std::mem::take(&mut self.numbers),
+            placed,
+            pending: std::mem::take(&mut self.pending),
+            flow_names: std::mem::take(&mut self.flow_names),
+            jitters: std::mem::take(&mut self.jitters),
+        }
+    }
+}
