@@ -14,11 +14,11 @@ from dumbbell.engines.base import Engine
 from dumbbell.execution.budget import Allowed, is_notable, time_s
 from dumbbell.execution.checks import Checks, afford
 from dumbbell.execution.enough import refuse_endless
-from dumbbell.execution.plan import places_of_shard, task_of
+from dumbbell.execution.plan import each_place, places_of_shard, task_of
 from dumbbell.execution.progress import Progress, current_progress
 from dumbbell.execution.runner import workers_of
 from dumbbell.execution.shard import Shard
-from dumbbell.experiment.cells import Cell
+from dumbbell.experiment.cells import Cell, Cells
 from dumbbell.experiment.load import Experiment
 from dumbbell.scenario import read_scenario
 from dumbbell.store.place import is_store
@@ -94,10 +94,7 @@ def forecast(
     survey = _Survey(experiment, engine, progress, allow or {})
     own = list(survey.first.items())
     if shard is not None:
-        costs = {number: round(1e6 * guess) for number, guess in enumerate(survey.guesses_s)}
-        run_at = {place: run for run, place in own}
-        places = places_of_shard(run_at, costs, shard, experiment.info.name)
-        own = [(run_at[place], place) for place in places]
+        own = survey.of_shard(shard, experiment)
     if experiment.enough is not None:
         progress.note("upper bound: `repeats.until` may stop a cell earlier")
     walls = _walls(store, survey.first)
@@ -138,7 +135,7 @@ class _Survey:
         self.kept: set[str] = set()
         self.guesses_s: list[float] = []
         self.notable: set[int] = set()
-        self._of_run: list[tuple[str, int]] = []
+        self._of_run: list[tuple[str, tuple[int, int]]] = []
         self._bytes: list[tuple[int, float, float]] = []
         checks = Checks(experiment, engine, {}, progress)
         for number, cell in enumerate(experiment.cells):
@@ -146,8 +143,19 @@ class _Survey:
             self._add(number, cell, engine, allow)
             for repeat in range(experiment.repeats_of(number)):
                 run = task_of(experiment, engine, number, cell, repeat).run.id
-                self.first.setdefault(run, (repeat, number))
-                self._of_run.append((run, number))
+                place = repeat, number
+                self.first.setdefault(run, place)
+                self._of_run.append((run, place))
+
+    def of_shard(self, shard: Shard, experiment: Experiment) -> list[tuple[str, tuple[int, int]]]:
+        """Distinct runs of a shard, each with its repeat and cell."""
+        if isinstance(experiment.cells, Cells):
+            own = set(each_place(experiment, shard))
+            return list({run: place for run, place in self._of_run if place in own}.items())
+        costs = {number: round(1e6 * guess) for number, guess in enumerate(self.guesses_s)}
+        run_at = {place: run for run, place in self.first.items()}
+        places = places_of_shard(run_at, costs, shard, experiment.info.name)
+        return [(run_at[place], place) for place in places]
 
     def _add(self, number: int, cell: Cell, engine: Engine, allow: Allowed) -> None:
         estimate = _core.budget(cell.scenario)
@@ -173,7 +181,7 @@ class _Survey:
         some.
         """
         stored: dict[int, list[float]] = defaultdict(list)
-        for run, number in self._of_run:
+        for run, (_, number) in self._of_run:
             if run in walls:
                 stored[number].append(walls[run])
         measured = {number: fmean(own) for number, own in stored.items()}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 
+from dumbbell import _core
 from dumbbell.engines.base import Engine
 from dumbbell.engines.host_files import host_files
 from dumbbell.execution.budget import estimated_s
-from dumbbell.execution.shard import Shard, dealt
+from dumbbell.execution.shard import Shard, dealt, dealt_alike
+from dumbbell.experiment import cells
 from dumbbell.experiment.cells import Cell
-from dumbbell.experiment.load import Experiment
+from dumbbell.experiment.load import Experiment, reads_files
 from dumbbell.runs import Run, run_id
 from dumbbell.store.records import Planned
 
@@ -50,6 +55,22 @@ def task_of(experiment: Experiment, engine: Engine, number: int, cell: Cell, rep
     return Task(run, Planned(address, cell.levels, repeat, seed), number)
 
 
+def planner(experiment: Experiment, engine: Engine) -> str:
+    """Text that an equal file has the same runs with; empty if other files decide, too."""
+    if reads_files(experiment):
+        return ""
+    return hashlib.sha256(f"{_expansion()} {engine.name} {engine.version}".encode()).hexdigest()
+
+
+@cache
+def _expansion() -> str:
+    """Hash of what makes cells of an experiment file."""
+    hashed = hashlib.sha256(Path(_core.__file__).read_bytes())
+    for path in sorted(Path(cells.__file__).parent.glob("*.py")):
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()
+
+
 def plan(experiment: Experiment, engine: Engine) -> list[Task]:
     """All runs: cells in order, repeats within."""
     return list(each_task(experiment, engine))
@@ -85,6 +106,18 @@ def of_shard(
 def cost_of(engine: Engine, cell: Cell) -> int:
     """Estimated time of a run of a cell, µs."""
     return round(1e6 * estimated_s(engine.name, cell.scenario, cell.duration_ns))
+
+
+def each_place(experiment: Experiment, shard: Shard | None) -> Iterator[tuple[int, int]]:
+    """Repeat and cell of each run of a large experiment, repeat by repeat; no cell is made."""
+    info, count = experiment.info, len(experiment.cells)
+    for repeat in range(info.repeats):
+        every: Iterable[int] = range(count)
+        if shard is not None:
+            every = dealt_alike(count, repeat, shard, info.name)
+        for number in every:
+            if repeat < experiment.repeats_of(number):
+                yield repeat, number
 
 
 def places_of_shard(

@@ -66,6 +66,26 @@ def shard_of(chosen: ShardLike | None) -> Shard | None:
     return Shard(number, of)
 
 
+def dealt_alike(runs: int, repeat: int, shard: Shard, name: str) -> Iterator[int]:
+    """Numbers of the cells whose run of a repeat belongs to a shard, ascending.
+
+    Of as many cells in a row as there are shards, each shard has one: at a place that is drawn for
+    these cells, and that the next repeat moves by one. No cell is made for it. So a shard has as
+    many runs as the others, and a cell's repeats are spread over the shards (±1).
+
+    Args:
+        runs: Number of cells.
+        repeat: Number of the repeat, from 0.
+        shard: The shard.
+        name: Name of the experiment; it chooses the places.
+    """
+    for block, begin in enumerate(range(0, runs, shard.of)):
+        drawn = crc32(f"{block} {name}".encode())
+        cell = begin + (drawn + repeat + shard.number) % shard.of
+        if cell < runs:
+            yield cell
+
+
 def dealt(
     repeats: Iterable[Sequence[int]], costs: Mapping[int, int], of: int, name: str
 ) -> Iterator[int]:

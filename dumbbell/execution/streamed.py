@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Collection, Iterator, Sequence
 
 from dumbbell.engines.base import Engine
 from dumbbell.execution.budget import Allowed
 from dumbbell.execution.checks import Checks, damage_note
-from dumbbell.execution.plan import Task, cost_of, places_of_shard, task_of
+from dumbbell.execution.plan import Task, each_place, planner, task_of
 from dumbbell.execution.progress import Progress, empty_note
 from dumbbell.execution.shard import Shard
 from dumbbell.experiment.cells import Cell, Cells
 from dumbbell.experiment.load import Experiment
 from dumbbell.store import MemoryStore, Store
-from dumbbell.store.records import Planned, record_id
+from dumbbell.store.made import Made
+from dumbbell.store.records import record_id
 
 #: Cells that are made and looked up in the store at a time.
 PART = 32
@@ -30,7 +30,8 @@ class Streamed:
 
     The record of the experiment has the runs that were made so far: it grows with them. What is
     known before a run is what was recorded: equal runs of several cells count as one, and runs of
-    the store are counted, as far as the record has them.
+    the store are counted, as far as the record has them. Cells of recorded runs are not made again
+    if what makes them is the same.
     """
 
     def __init__(
@@ -55,66 +56,73 @@ class Streamed:
                 f"{experiment.info.name}: {len(some)} of {len(cells)} cells are checked before the "
                 "first run, the others as they are run; `dumbbell validate` checks all"
             )
-        durations = []
+        durations, first = [], []
         for number in some:
             cell = cells[number]
             self._checks.fits(number, cell)
             self._checks.afford(number, cell)
             durations.append(cell.duration_ns / 1e9)
-        self._planned: list[tuple[int, Planned]] = []
-        self._record_at = 0.0
-        self._places: Sequence[tuple[int, int]] | None = None
-        info = experiment.info
-        before = store.recorded(info, engine.name, experiment.overrides)
-        same = before is not None and before[0] == info
-        self._before = before[1] if before is not None and same else ()
-        self._within = {one.run for one in self._before}
-        if shard is not None:
-            known, self.total = self._of_shard(shard), len(self._places or ())
-        else:
-            seeds = range(info.seed, info.seed + info.repeats)
-            runs = [one.run for one in (before[1] if before else ()) if one.seed in seeds]
-            known = set(runs)
-            every = sum(map(experiment.repeats_of, range(len(cells))))
-            self.total = every - (len(runs) - len(known))
+            first.append(task_of(experiment, engine, number, cell, 0))
+        self._shard, self._record_at = shard, 0.0
+        self._own = self._nothing()
+        self._before = self._recorded_before()
+        #: Runs of this command and of the record before, if they agree.
+        self._made = self._nothing().joined(self._before) or self._own
+        if self._before.planner != self._own.planner:
+            self._made.planner = ""
+        #: True if cells whose runs were recorded need not be made again.
+        self._trusted = self._made.planner != ""
+        if shard is not None:  # by these, stores of shards that do not belong together differ
+            self._add(first)
+        every, runs = self._counts(shard)
+        known = set(runs)
+        self.total = every - (len(runs) - len(known))
+        if shard is not None and not every:
+            progress.note(empty_note(experiment.info.name, shard, len(cells)))
         if damages := store.check(known):
             progress.note(damage_note(damages, known))
         self.kept = sum(run in store for run in known)
         self.runs = self.total - self.kept if only is None else len(only)
         self.total_s = self.runs * sum(durations) / len(durations)
 
-    def _of_shard(self, shard: Shard) -> set[str]:
-        """Finds the places of a shard. Returns its runs. All of the experiment are planned."""
-        costs: dict[int, int] = {}
-        first: dict[str, tuple[int, int]] = {}
-        for number, cell in enumerate(self._cells):
-            costs[number] = cost_of(self._engine, cell)
-            for repeat in range(self._experiment.repeats_of(number)):
-                task = task_of(self._experiment, self._engine, number, cell, repeat)
-                self._planned.append((number, task.planned))
-                first.setdefault(task.run.id, (repeat, number))
-        name = self._experiment.info.name
-        self._places = places_of_shard(first.values(), costs, shard, name)
-        if not self._places:
-            self._progress.note(empty_note(name, shard, len(first)))
-        own = set(self._places)
-        return {run for run, place in first.items() if place in own}
+    def _nothing(self) -> Made:
+        info, cells = self._experiment.info, self._cells
+        return Made(
+            list(info.factors), cells.groups, info.seed, planner(self._experiment, self._engine)
+        )
 
-    def _each_place(self) -> Iterator[tuple[int, int]]:
-        """Repeat and cell of each run, repeat by repeat."""
-        if self._places is not None:
-            yield from self._places
-            return
-        for repeat in range(self._experiment.info.repeats):
-            for number in range(len(self._cells)):
-                if repeat < self._experiment.repeats_of(number):
-                    yield repeat, number
+    def _recorded_before(self) -> Made:
+        """Runs of the record that this experiment asks for, too."""
+        info, none = self._experiment.info, self._nothing()
+        found = self._store.recorded(info, self._engine.name, self._experiment.overrides)
+        if found is None or found[0].seed != info.seed or found[0].factors != info.factors:
+            return none
+        return none.of(found[1], info.repeats)
+
+    def _counts(self, shard: Shard | None) -> tuple[int, list[str]]:
+        """Number of runs of the experiment or the shard, and those that were recorded."""
+        if shard is None:
+            every = sum(map(self._experiment.repeats_of, range(len(self._cells))))
+            return every, [run for _, _, run in self._before.each()]
+        every, runs = 0, []
+        for repeat, number in each_place(self._experiment, self._shard):
+            every += 1
+            if (run := self._before.run_at(number, repeat)) is not None:
+                runs.append(run)
+        return every, runs
+
+    def _is_done(self, repeat: int, number: int) -> bool:
+        """Returns true if the store has a run, without its cell; false if that is not known."""
+        run = self._before.run_at(number, repeat) if self._trusted else None
+        return run is not None and run in self._store
 
     def tasks(self) -> Iterator[Task | None]:
         """See :class:`Source`."""
         handed: set[str] = set()
         part: list[tuple[Task, Cell]] = []
-        for repeat, number in self._each_place():
+        for repeat, number in each_place(self._experiment, self._shard):
+            if self._is_done(repeat, number):
+                continue
             cell = self._cells[number]
             self._checks.fits(number, cell)
             part.append((task_of(self._experiment, self._engine, number, cell, repeat), cell))
@@ -143,10 +151,17 @@ class Streamed:
                 yield task
 
     def _plan(self, part: Sequence[Task]) -> None:
-        if self._places is None:
-            self._planned += [(task.cell, task.planned) for task in part]
+        self._add(part)
         if time.monotonic() >= self._record_at:
             self._record()
+
+    def _add(self, part: Sequence[Task]) -> None:
+        for task in part:
+            number, repeat, run = task.cell, task.planned.repeat, task.run.id
+            self._own.add(number, repeat, run)
+            if self._made.run_at(number, repeat) not in (None, run):
+                self._made = self._own  # the runs before were those of other files or programs
+            self._made.add(number, repeat, run)
 
     def begin(self) -> str:
         """See :class:`Source`; the record follows with the first runs."""
@@ -162,21 +177,15 @@ class Streamed:
 
     def done(self) -> int:
         """See :class:`Source`."""
-        return len({one.run for _, one in self._planned if one.run in self._store})
+        return sum(run in self._store for run in self._made.distinct())
 
     def _record(self) -> None:
-        """Records the experiment with the runs that were made so far.
-
-        A record of the same runs and more, of a command that was stopped later, stays.
-        """
+        """Records the experiment with the runs that were made so far, now and before."""
         experiment, begin = self._experiment, time.monotonic()
-        planned = sorted(self._planned, key=lambda one: (one[0], one[1].repeat))
-        runs: Sequence[Planned] = [one for _, one in planned]
-        if len(runs) <= len(self._before) and all(one.run in self._within for one in runs):
-            runs = self._before
+        whole = len(self._own) >= len(self._made)
+        made = self._own if whole else self._made
         self._store.record(
-            experiment.info, self._engine.name, experiment.overrides, runs, experiment.file
+            experiment.info, self._engine.name, experiment.overrides, made, experiment.file
         )
         end = time.monotonic()
-        whole = self._places is not None  # of a shard, all runs of the experiment are planned
-        self._record_at = math.inf if whole else end + max(_EVERY_S, _TIMES * (end - begin))
+        self._record_at = end + max(_EVERY_S, _TIMES * (end - begin))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
+
+#: Names of factors, and the labels of each combination of their levels.
+Group = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +52,17 @@ class Cells(Sequence[Cell]):
     Any access to a cell may raise `ExperimentError`: this combination of levels is wrong.
     """
 
-    def __init__(self, sizes: Sequence[int], make: Callable[[int], Cell]) -> None:
+    def __init__(self, groups: Sequence[Group], make: Callable[[int], Cell]) -> None:
         """The cells are the product of groups of levels.
 
         Args:
-            sizes: Number of combinations of each group; the last one varies fastest.
+            groups: Names of factors, and labels of each combination of their levels; the last group
+                varies fastest.
             make: Makes a cell by its number.
         """
-        self._sizes, self._make = tuple(sizes), make
-        self._count = 1
-        for size in sizes:
-            self._count *= size
+        self.groups = tuple(groups)
+        self._sizes, self._make = [len(rows) for _, rows in groups], make
+        self._count = math.prod(self._sizes)
 
     def __len__(self) -> int:
         return self._count

@@ -273,6 +273,12 @@ def _reading(text: str, path: Path, chosen: Overrides) -> Reading:
     return made
 
 
+def reads_files(experiment: Experiment) -> bool:
+    """Returns true if scenarios may depend on more than the text of the experiment file."""
+    written = experiment.info.yaml + repr(experiment.overrides)
+    return _may_read_files(written) or "programs" in written
+
+
 def _may_read_files(text: str) -> bool:
     """Returns true if a text may name a file, whose contents may change between calls."""
     words = ("trace", "rates", "plugins", "\\")  # an escape may spell a word
@@ -342,7 +348,7 @@ class Opened:
         if reading.whole is not None:
             return list(reading.whole)
         if len(reading.first.scenario) * self.count > _MAX_KEPT_SCENARIOS:
-            cells = Cells(reading.core.sizes, reading.cell)
+            cells = Cells(reading.core.groups, reading.cell)
             for number in cells.of_each_level(_MOST_CHECKED):
                 reading.cell(number)
             return cells

@@ -12,6 +12,7 @@ from dumbbell.results import IN_MEMORY, LazyResults, Results
 from dumbbell.rows import Where, parts_of, repeat_of, runs_of
 from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store.index import Damage
+from dumbbell.store.made import Made
 from dumbbell.store.records import Planned, design_of, placed
 from dumbbell.store.tables import frame_of, frame_of_runs, run_fields, with_constants
 
@@ -33,7 +34,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._runs = _Runs({}, {})
         self._info: ExperimentInfo | None = None
-        self._planned: tuple[Planned, ...] = ()
+        self._planned: Sequence[Planned] = ()
 
     def __contains__(self, run: str) -> bool:
         return run in self._runs.fields
@@ -74,7 +75,7 @@ class MemoryStore:
     ) -> str:
         """Records the experiment. Returns its name."""
         del engine, overrides, file
-        self._info, self._planned = info, tuple(runs)
+        self._info, self._planned = info, runs if isinstance(runs, Made) else tuple(runs)
         return info.name
 
     def recorded(

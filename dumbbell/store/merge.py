@@ -122,7 +122,8 @@ def merge(
     ]
     planned = set().union(*experiments.runs.values())
     done = len(planned & (kept | set(known)))
-    return Merged(counts, done, len(experiments.fields), len(planned) - done)
+    undone = len(planned) - done + experiments.unmade()
+    return Merged(counts, done, len(experiments.fields), undone)
 
 
 def _places(sources: Sequence[Path], into: Path) -> list[Path]:
@@ -193,9 +194,10 @@ def _write_experiments(
     last = max((order for key, (order, *_) in own.items() if key not in theirs), default=0)
     for key, (order, updated_ns, file) in theirs.items():
         path = record_path(into, key)
-        if key in own and read_one(path)[0] is not None:
-            continue
         record = record_of(key, experiments.fields[key])
+        before = read_one(path)[0] if key in own else None
+        if before is not None and before.runs == record.runs:
+            continue
         record = replace(record, order=last + order, updated_ns=updated_ns, file=file)
         write_file(path, record.encoded(), sync=True, owner=journal.owner)
 

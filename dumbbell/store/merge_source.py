@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -15,6 +15,7 @@ from dumbbell.codes import Code
 from dumbbell.console.words import many
 from dumbbell.errors import StoreError, shortened
 from dumbbell.store.index import Index, Kept, Sound
+from dumbbell.store.made import Made
 from dumbbell.store.place import MARK, check_format, is_store, no_store
 from dumbbell.store.remote import entered
 from dumbbell.store.segments import Segment
@@ -101,6 +102,11 @@ class Experiments:
         """Runs of the experiments of a store, finished or not."""
         return set().union(*(self.runs[key] for key in source.experiments))
 
+    def unmade(self) -> int:
+        """Number of runs of large sweeps that no shard has made so far."""
+        every = ((fields["runs"], fields["repeats"]) for fields in self.fields.values())
+        return sum(runs.cells * n - len(runs) for runs, n in every if isinstance(runs, Made))
+
     def _compare(self, source: Source, key: str, fields: Mapping[str, Any]) -> None:
         before, other = self.fields[key], self._from[key]
         name = f"experiment {fields['name']!r}"
@@ -113,6 +119,10 @@ class Experiments:
                     code=Code.MERGE,
                 )
         if fields["runs"] == before["runs"]:
+            return
+        if (joined := _joined(before["runs"], fields["runs"])) is not None:
+            self.fields[key] = {**before, "runs": joined}
+            self.runs[key] = frozenset(joined.distinct())
             return
         one, two = (version_of(store, f) for store, f in ((other, before), (source, fields)))
         if one and two and one != two:
@@ -127,6 +137,13 @@ class Experiments:
             "with other contents",
             code=Code.MERGE,
         )
+
+
+def _joined(one: Sequence[Any], other: Sequence[Any]) -> Made | None:
+    """Runs of two records of a large sweep, which have those that their shards made."""
+    if isinstance(one, Made) and isinstance(other, Made) and one.planner == other.planner:
+        return one.joined(other)
+    return None
 
 
 def version_of(store: Source, fields: Mapping[str, Any]) -> str:

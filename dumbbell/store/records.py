@@ -13,27 +13,22 @@ import orjson
 import polars as pl
 
 from dumbbell.runs import ExperimentInfo
+from dumbbell.store.made import Made
+from dumbbell.store.made import Planned as Planned
 from dumbbell.store.quantities import factor_of, numeric_columns
 from dumbbell.store.segments import seal
 
 #: Letters of an id that are enough to name an experiment.
 SHORT_ID = 8
 _FORMAT = 1
+#: Format of the record of a sweep of many cells: the runs that were made so far; see `Made`.
+_FORMAT_MADE = 2
 _LEGACY = {
     "format", "name", "yaml", "factors", "repeats", "seed", "engine", "overrides", "updated_ns",
     "runs",
 }  # fmt: skip
 _SEALED = _LEGACY | {"file", "order", "check"}
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """Run of an experiment: its place in the design, and its id."""
-
-    run: str
-    levels: Mapping[str, str]
-    repeat: int
-    seed: int
+_MADE = _SEALED - {"runs"} | {"groups", "ids", "planner"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +51,14 @@ class Record:
     engine: str
     overrides: Mapping[str, Sequence[str]]
     updated_ns: int
-    runs: tuple[Planned, ...]
+    runs: Sequence[Planned]
     order: int = 0
     file: str = ""
 
     def fields(self) -> dict[str, Any]:
         """Fields of the record, without the time of the last run and the path of the file."""
         return {
-            "format": _FORMAT,
+            "format": _FORMAT_MADE if isinstance(self.runs, Made) else _FORMAT,
             "name": self.info.name,
             "yaml": self.info.yaml,
             "factors": self.info.factors,
@@ -71,8 +66,13 @@ class Record:
             "seed": self.info.seed,
             "engine": self.engine,
             "overrides": {name: list(levels) for name, levels in self.overrides.items()},
-            "runs": [[one.run, dict(one.levels), one.repeat, one.seed] for one in self.runs],
+            **self._runs_fields(),
         }
+
+    def _runs_fields(self) -> dict[str, Any]:
+        if isinstance(self.runs, Made):
+            return self.runs.fields()
+        return {"runs": [[one.run, dict(one.levels), one.repeat, one.seed] for one in self.runs]}
 
     def encoded(self) -> bytes:
         """Contents of its file, with a checksum."""
@@ -94,12 +94,15 @@ def read_fields(key: str, data: bytes) -> dict[str, Any]:
     """
     fields: dict[str, Any] = orjson.loads(data)
     if set(fields) != _LEGACY:
-        sealed = set(fields) == _SEALED and fields["check"] == seal(fields)
+        sealed = set(fields) in (_SEALED, _MADE) and fields["check"] == seal(fields)
         if not sealed or _text(fields) != data:
             raise ValueError("its checksum is not the one recorded")
+    if "runs" not in fields:
+        fields["runs"] = Made.read(fields)
     info = info_of(fields)
-    factors = set(info.factors)
-    if any(len(one) != 4 or set(one[1]) != factors for one in fields["runs"]):
+    factors, runs = set(info.factors), fields["runs"]
+    listed = not isinstance(runs, Made)
+    if listed and any(len(one) != 4 or set(one[1]) != factors for one in runs):
         raise ValueError("a run of it has other factors than the experiment")
     if record_id(info, fields["overrides"], fields["engine"]) != key:
         raise ValueError("it holds another experiment than its name says")
@@ -127,13 +130,14 @@ def read_record(key: str, data: bytes) -> Record:
 
 def record_of(key: str, fields: Mapping[str, Any]) -> Record:
     """Record of checked fields."""
+    runs = fields["runs"]
     return Record(
         id=key,
         info=info_of(fields),
         engine=fields["engine"],
         overrides=fields["overrides"],
         updated_ns=fields["updated_ns"],
-        runs=tuple(Planned(*one) for one in fields["runs"]),
+        runs=runs if isinstance(runs, Made) else tuple(Planned(*one) for one in runs),
         order=fields.get("order", 0),
         file=fields.get("file", ""),
     )

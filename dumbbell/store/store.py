@@ -38,6 +38,7 @@ from dumbbell.store.index import Damage, Index, Kept, Sound
 from dumbbell.store.journal import Entry, Journal
 from dumbbell.store.lack import Lack, lack_of, sentence_of
 from dumbbell.store.large import StoredTables
+from dumbbell.store.made import Made
 from dumbbell.store.place import (
     MARK,
     FormatError,
@@ -267,7 +268,8 @@ class Store:
         key = record_id(info, overrides, engine)
         others = [record for record in self._records()[0] if record.id != key]
         order = 1 + max((record.order for record in others), default=0)
-        made = Record(key, info, engine, overrides, time.time_ns(), tuple(runs), order, file)
+        planned = runs if isinstance(runs, Made) else tuple(runs)
+        made = Record(key, info, engine, overrides, time.time_ns(), planned, order, file)
         path = record_path(self.path, key)
         with self._clear("written"):
             before = read_one(path)[0]

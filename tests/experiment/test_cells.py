@@ -75,7 +75,7 @@ def test_each_level_is_among_the_first_that_are_checked() -> None:
 
 def test_few_are_checked_of_very_many() -> None:
     made: list[int] = []
-    cells = Cells((100, 100, 100), made.append)  # type: ignore[arg-type]
+    cells = Cells([([name], [[str(i)] for i in range(100)]) for name in "abc"], made.append)  # type: ignore[arg-type]
     assert len(cells) == 1_000_000
     some = cells.of_each_level(30)
     assert len(some) <= 30
