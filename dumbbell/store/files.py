@@ -96,6 +96,17 @@ def is_locked(path: Path) -> bool:
     return False
 
 
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Context of one process at a time, where the file system has locks."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+            stack.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
 def listed(folder: Path, pattern: str = "*") -> Iterator[Path]:
     """Sorted entries of a folder, including hidden ones; none if the folder is missing."""
     with contextlib.suppress(FileNotFoundError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -17,6 +17,7 @@ from dumbbell.errors import StoreError, shortened
 from dumbbell.store.index import Index, Kept, Sound
 from dumbbell.store.made import Made
 from dumbbell.store.place import MARK, check_format, is_store, no_store
+from dumbbell.store.records import joined
 from dumbbell.store.remote import entered
 from dumbbell.store.segments import Segment
 
@@ -120,9 +121,9 @@ class Experiments:
                 )
         if fields["runs"] == before["runs"]:
             return
-        if (joined := _joined(before["runs"], fields["runs"])) is not None:
-            self.fields[key] = {**before, "runs": joined}
-            self.runs[key] = frozenset(joined.distinct())
+        if (both := joined(before["runs"], fields["runs"])) is not None:
+            self.fields[key] = {**before, "runs": both}
+            self.runs[key] = frozenset(both.distinct())
             return
         one, two = (version_of(store, f) for store, f in ((other, before), (source, fields)))
         if one and two and one != two:
@@ -137,13 +138,6 @@ class Experiments:
             "with other contents",
             code=Code.MERGE,
         )
-
-
-def _joined(one: Sequence[Any], other: Sequence[Any]) -> Made | None:
-    """Runs of two records of a large sweep, which have those that their shards made."""
-    if isinstance(one, Made) and isinstance(other, Made) and one.planner == other.planner:
-        return one.joined(other)
-    return None
 
 
 def version_of(store: Source, fields: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,6 +141,24 @@ def record_of(key: str, fields: Mapping[str, Any]) -> Record:
         order=fields.get("order", 0),
         file=fields.get("file", ""),
     )
+
+
+def with_runs_of(
+    before: Record | None, info: ExperimentInfo, runs: Iterable[Planned]
+) -> Sequence[Planned]:
+    """Runs to record: of a large sweep also those that another shard has recorded since."""
+    if not isinstance(runs, Made):
+        return tuple(runs)
+    if before is None or before.info != info or not isinstance(before.runs, Made):
+        return runs
+    return joined(before.runs, runs) or runs
+
+
+def joined(one: Sequence[Any], other: Sequence[Any]) -> Made | None:
+    """Runs of two records of a large sweep; None: they are of two programs or of other sweeps."""
+    if isinstance(one, Made) and isinstance(other, Made) and one.planner == other.planner:
+        return one.joined(other)
+    return None
 
 
 def _text(fields: Mapping[str, Any]) -> bytes:

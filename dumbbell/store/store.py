@@ -33,12 +33,11 @@ from dumbbell.files.whole import write_file
 from dumbbell.results import LazyResults, Results
 from dumbbell.runs import ExperimentInfo, Run, RunResult
 from dumbbell.store.adopt import adopt
-from dumbbell.store.files import is_refused
+from dumbbell.store.files import alone, is_refused
 from dumbbell.store.index import Damage, Index, Kept, Sound
 from dumbbell.store.journal import Entry, Journal
 from dumbbell.store.lack import Lack, lack_of, sentence_of
 from dumbbell.store.large import StoredTables
-from dumbbell.store.made import Made
 from dumbbell.store.place import (
     MARK,
     FormatError,
@@ -49,7 +48,16 @@ from dumbbell.store.place import (
     no_store,
 )
 from dumbbell.store.record_files import read_all, read_all_fields, read_one, record_path
-from dumbbell.store.records import Planned, Record, index, named, placed, record_id, record_of
+from dumbbell.store.records import (
+    Planned,
+    Record,
+    index,
+    named,
+    placed,
+    record_id,
+    record_of,
+    with_runs_of,
+)
 from dumbbell.store.remote import entered
 from dumbbell.store.run_files import RunFiles
 from dumbbell.store.segments import write_segment
@@ -268,11 +276,11 @@ class Store:
         key = record_id(info, overrides, engine)
         others = [record for record in self._records()[0] if record.id != key]
         order = 1 + max((record.order for record in others), default=0)
-        planned = runs if isinstance(runs, Made) else tuple(runs)
-        made = Record(key, info, engine, overrides, time.time_ns(), planned, order, file)
         path = record_path(self.path, key)
-        with self._clear("written"):
+        with self._clear("written"), alone(path.parent):
             before = read_one(path)[0]
+            planned = with_runs_of(before, info, runs)
+            made = Record(key, info, engine, overrides, time.time_ns(), planned, order, file)
             same = before is not None and before.fields() == made.fields()
             if same and before is not None and before.order >= order:
                 return key

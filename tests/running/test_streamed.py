@@ -27,7 +27,8 @@ from dumbbell.runs import Run
 from dumbbell.store import MemoryStore, Store
 from dumbbell.store.made import Made
 from dumbbell.store.merge import merge
-from dumbbell.store.records import Record
+from dumbbell.store.reconcile import reconciled
+from dumbbell.store.records import Record, read_record
 from tests.experiment.test_cells import ONE_BAD
 from tests.helpers import BASE, FakeEngine, loaded
 from tests.running.test_enough import TEXT as ENOUGH
@@ -308,6 +309,26 @@ def test_shards_have_all_runs_and_merge(tmp_path: Path) -> None:
         assert store.results().runs.height == 160
     whole = [task.planned for task in plan(loaded(GRID), FakeEngine())]
     assert list(records(tmp_path / "all")[0].runs) == whole
+
+
+def test_shards_that_run_at_once_record_the_runs_of_all(tmp_path: Path) -> None:
+    """Each process knows its own runs alone; the record of their store has all."""
+    parts = []
+    for number in (1, 2):
+        with Store(tmp_path / str(number), write=True) as store:
+            execute(lazy(GRID), FakeEngine(), store, shard=Shard(number, 2))
+        (record,) = records(tmp_path / str(number))
+        parts.append((record, list(record.runs)))
+    with Store(tmp_path / "shared", write=True) as store:
+        for record, _ in parts:
+            store.record(record.info, record.engine, record.overrides, record.runs)
+    (both,) = records(tmp_path / "shared")
+    assert len(both.runs) == 160
+    assert {one.run for one in both.runs} == {one.run for _, runs in parts for one in runs}
+    (one, _), (other, _) = parts
+    for mine, theirs in ((one, other), (other, one)):
+        data = reconciled(f"experiments/{one.id}.json", mine.encoded(), theirs.encoded())
+        assert read_record(one.id, data).runs == both.runs
 
 
 def test_shards_of_other_traces_do_not_merge(tmp_path: Path) -> None:
