@@ -177,7 +177,9 @@ class Streamed:
 
     def done(self) -> int:
         """See :class:`Source`."""
-        return sum(run in self._store for run in self._made.distinct())
+        places = each_place(self._experiment, self._shard)
+        runs = {self._made.run_at(number, repeat) for repeat, number in places}
+        return sum(run in self._store for run in runs if run is not None)
 
     def _record(self) -> None:
         """Records the experiment with the runs that were made so far, now and before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, NamedTuple, overload
 
 from dumbbell.runs import ID_LENGTH
@@ -86,12 +86,18 @@ class Made(Sequence[Planned]):
         if self.groups != other.groups or self.seed != other.seed:
             return None
         both = Made(self._factors, self.groups, self.seed, self.planner)
-        both._ids = [bytearray(ids) for ids in self._ids]
-        both._count = self._count
-        for cell, repeat, run in other.each():
-            if both.run_at(cell, repeat) not in (None, run):
-                return None
-            both.add(cell, repeat, run)
+        for mine, theirs in zip_longest(self._ids, other._ids, fillvalue=b""):
+            long, short = sorted((mine, theirs), key=len, reverse=True)
+            ids = bytearray(long)
+            if not long.startswith(short):
+                for at in range(0, len(short), _BYTES):
+                    one, two = ids[at : at + _BYTES], short[at : at + _BYTES]
+                    if two != _NONE:
+                        if one not in (_NONE, two):
+                            return None
+                        ids[at : at + _BYTES] = two
+            both._ids.append(ids)
+        both._count = sum(1 for _ in both.each())
         return both
 
     def of(self, runs: Sequence[Planned], repeats: int) -> Made:
