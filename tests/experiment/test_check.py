@@ -8,7 +8,8 @@ import pytest
 
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment import check, load_text
-from dumbbell.experiment.load import Opened
+from dumbbell.experiment.load import Opened, open_file
+from tests.helpers import ROOT
 
 TEXT = """\
 dumbbell: 1
@@ -42,3 +43,20 @@ def test_the_first_bad_cell_is_refused_as_ever(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ExperimentError) as alone:
         load_text(text, Path("x.yaml"))
     assert str(refused.value) == str(alone.value)
+
+
+def test_cells_of_examples_and_studies_pass_as_single_ones() -> None:
+    """Cells in a row, which keep what they share, and each cell as a whole."""
+    files = [*ROOT.glob("examples/*.yaml"), *ROOT.glob("studies/*/*.yaml")]
+    several = 0
+    for file in sorted(files):
+        if "\ndumbbell: 1\n" not in "\n" + file.read_text(encoding="utf-8"):
+            continue
+        opened = open_file(file)
+        core, beside = opened.reading.core, opened.reading.files
+        count = min(opened.count, 40)
+        cells = [core.cell(number, beside) for number in range(count)]
+        flows = {name for cell in cells for name, _ in cell.rtt_ns}
+        assert core.check(0, count, beside) == (sum(cell.duration_ns for cell in cells), flows)
+        several += count > 1
+    assert several > 50
