@@ -163,6 +163,28 @@ class Size(TypedDict, total=False):
 #: Schedulers of Multipath TCP.
 Scheduler = Literal["default", "lowest_rtt", "round_robin", "redundant", "blest", "ecf"]
 
+
+class LoadClosed(TypedDict):
+    """`closed`."""
+
+    think_ns: int
+    exponential: bool
+
+
+class LoadOpen(TypedDict):
+    """`open`."""
+
+    interval_ns: int
+    exponential: bool
+
+
+class Load(TypedDict, total=False):
+    """Times at which requests are due. One of these keys."""
+
+    closed: LoadClosed
+    open: LoadOpen
+
+
 #: HTTP version: how requests share a connection.
 Protocol = Literal["http1", "http2"]
 
@@ -260,6 +282,7 @@ class Scenario(TypedDict):
     flows: list[Flow]
     arrivals: NotRequired[list[Arrivals]]
     sessions: NotRequired[list[Session]]
+    requests: NotRequired[list[Requests]]
     connections: NotRequired[list[Connection]]
     programs: NotRequired[list[Program]]
     taps: list[Tap]
@@ -500,6 +523,23 @@ class Program(TypedDict):
     expect_exit: int | None
 
 
+class Requests(TypedDict):
+    """A client that sends requests to a server."""
+
+    name: str
+    group: NotRequired[str]
+    connections: list[str]
+    start_ns: int
+    stop_ns: int | None
+    load: Load
+    count: int | None
+    request: Size
+    response: Size | None
+    service_ns: int
+    request_writes: int
+    response_writes: int
+
+
 class Session(TypedDict):
     """A session: a client loads a page."""
 
@@ -615,6 +655,8 @@ class Tcp(TypedDict):
     sink: Sink
     sender: TcpOptions | None
     receiver: TcpOptions | None
+    nodelay: NotRequired[bool | None]
+    notsent_lowat_bytes: NotRequired[int | None]
     stack: NotRequired[TcpStack]
 
 

@@ -19,7 +19,7 @@ from dumbbell.metrics import METRICS, Tables
 from dumbbell.rows import where_rows
 
 #: What an experiment is about; the first that was measured counts. Of many flows, their fairness.
-_SUBJECTS = ("page_load_s", "fct_mean_ms", "goodput_mbps", "latency_ms")
+_SUBJECTS = ("page_load_s", "request_median_ms", "fct_mean_ms", "goodput_mbps", "latency_ms")
 _OF_MANY = "jain"
 #: Most panels of windows.
 _MOST_PANELS = 6

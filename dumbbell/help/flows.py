@@ -24,7 +24,7 @@ GROUP = Group(
         Page(
             Code.NO_TRAFFIC,
             "there is no traffic",
-            "The experiment has neither flows nor pages, programs or a workload.",
+            "The experiment has neither flows nor pages, requests, programs or a workload.",
             "Write at least one.",
             Sections("flows: []", "flows: [{from: s1, to: d1, tcp: cubic}]"),
             _FLOWS,

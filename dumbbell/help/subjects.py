@@ -238,6 +238,16 @@ SUBJECTS = (
         ("many-flows", "udp-bursts"),
     ),
     Subject(
+        "requests",
+        ("rpc", "request response", "nagle", "write-write-read", "messages", "closed loop", "open loop"),
+        "Requests and responses over persistent connections: `requests`, also as messages without a "
+        "response. `nodelay` switches Nagle's algorithm off.",
+        ("requests", "nodelay", "request_writes", "notsent_lowat"),
+        ("request_median_ms", "request_p99_ms", "request_unfinished"),
+        ("models/tcp-applications", "experiment-file/requests"),
+        ("requests", "web-page"),
+    ),
+    Subject(
         "scorecard",
         ("rfc 9743", "rfc9743", "rfc 7928", "rfc7928", "harm", "evaluation"),
         "What an RFC asks of a new congestion control or queue discipline, measured beside the one "

@@ -5,12 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from dumbbell.metrics.definition import Metric, Tables, keys
+from dumbbell.metrics.requests import clients
 
 _ARRIVED = "NaN where an object has not arrived by the end of the run"
 
 
 def _objects(tables: Tables) -> pl.DataFrame:
-    return tables.transfers.filter(pl.col("session") != "")
+    of_page = (pl.col("session") != "") & ~pl.col("session").is_in(clients(tables))
+    return tables.transfers.filter(of_page)
 
 
 def _measure_page(tables: Tables) -> pl.DataFrame:

@@ -115,13 +115,14 @@ def _measure_connections(tables: Tables) -> pl.DataFrame:
 
 
 def of_pages(spec: Scenario) -> set[str]:
-    """Connections that pages may open."""
-    return {
+    """Connections that pages and clients of requests may open."""
+    names = {
         name
         for page in spec.get("sessions", ())  # stores of older versions
         for origin in page["origins"]
         for name in origin["connections"]
     }
+    return names.union(*(one["connections"] for one in spec.get("requests", ())))
 
 
 def _of_given_size(spec: Scenario) -> list[str]:

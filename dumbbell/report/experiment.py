@@ -301,12 +301,12 @@ def _applies(results: Tables, metric: str) -> bool:
 
 
 def _pages(results: Tables) -> list[Markup]:
-    """Pages, arrivals and groups of connections, each cell in a row."""
+    """Pages, requests, arrivals and groups of connections, each cell in a row."""
     factors = list(results.experiment.factors)
     shown = []
     for name, rows in page_summary.to_json(results).items():
         title, key, columns = page_summary.TABLES[name]
-        head = [*factors, "page" if key == "session" else key]
+        head = [*factors, page_summary.heading(name)]
         head += [heading.replace("\n", " ") for heading, _ in columns.values()]
         cells = [
             [

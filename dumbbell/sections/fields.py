@@ -21,10 +21,11 @@ __all__ = [
     "NeighbourDiscovery", "Netem", "Object", "OnOff", "Optimise", "Page", "ParallelPathsTemplate",
     "Pareto", "ParkingLotTemplate", "Path", "Paths", "Peak", "Periodic", "Pfifo", "Pie", "Ping",
     "Pipe", "Plugin", "Point", "Policer", "Prio", "Program", "Queue", "Quic", "RateTrace", "Red",
-    "Reordering", "Repeats", "Rewrite", "Route", "Router", "Rrul", "RrulBestEffort", "Rtt",
-    "RttFair", "Sampling", "ScriptedDrop", "Search", "Serial", "Sfq", "Shaper", "Sink", "Size",
-    "Slots", "Source", "Spray", "Spread", "Subflow", "Tap", "Tbf", "Tcp", "TcpDown", "TcpOptions",
-    "TcpUp", "Template", "TimeRange", "Trace", "Udp", "Until", "Video", "Voice", "Workload",
+    "Reordering", "Repeats", "Requests", "Rewrite", "Route", "Router", "Rrul", "RrulBestEffort",
+    "Rtt", "RttFair", "Sampling", "ScriptedDrop", "Search", "Serial", "Sfq", "Shaper", "Sink",
+    "Size", "Slots", "Source", "Spray", "Spread", "Subflow", "Tap", "Tbf", "Tcp", "TcpDown",
+    "TcpOptions", "TcpUp", "Template", "TimeRange", "Trace", "Udp", "Until", "Video", "Voice",
+    "Workload",
 ]  # fmt: skip
 
 
@@ -691,6 +692,7 @@ class Page(Section):
     lookup: str | None = None
     congestion_control: str | None = None
     fq: str | bool | int | None = None
+    notsent_lowat: str | None = None
     request: str | None = None
     page: str | None = None
     objects: str | Sequence[str | Object] | None = None
@@ -886,7 +888,7 @@ class Plugin(Section):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Point(Section):
-    """Point of a CDF: the share `upto` of the flows has at most `size`."""
+    """Point of a CDF: the share `upto` of the sizes is at most `size`."""
 
     size: str
     upto: str
@@ -999,6 +1001,33 @@ class Repeats(Section):
     until: str | Until | None = None
     min: str | int | None = None
     max: str | int | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Requests(Section):
+    """A client that sends requests to a server over persistent connections."""
+
+    name: str
+    group: str | None = None
+    client: str
+    server: str
+    connections: str | int | None = None
+    start: str | None = None
+    stop: str | None = None
+    count: str | int | None = None
+    think: str | None = None
+    interval: str | None = None
+    per_second: str | float | None = None
+    times: str | None = None
+    request: str | Size
+    response: str | Size | None = None
+    service: str | None = None
+    request_writes: str | int | None = None
+    response_writes: str | int | None = None
+    nodelay: str | bool | int | None = None
+    dscp: str | int | None = None
+    congestion_control: str | None = None
+    fq: str | bool | int | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -1163,7 +1192,7 @@ class Sink(Section):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Size(Section):
-    """Distribution of flow sizes."""
+    """Distribution of sizes."""
 
     fixed: str | None = None
     exponential: str | Exponential | None = None
@@ -1337,6 +1366,8 @@ class Tcp(Section):
     receiver: str | TcpOptions | None = None
     congestion_control: str
     stack: str | None = None
+    nodelay: str | bool | int | None = None
+    notsent_lowat: str | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -1455,6 +1486,7 @@ class Fields(Section):
     flows: str | Sequence[str | Flow] | None = None
     arrivals: str | Sequence[str | Arrivals] | None = None
     pages: str | Sequence[str | Page] | None = None
+    requests: str | Sequence[str | Requests] | None = None
     programs: str | Sequence[str | Program] | None = None
     plugins: str | Mapping[str, str | Plugin] | None = None
     taps: str | Sequence[str | Tap] | None = None

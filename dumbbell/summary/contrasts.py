@@ -46,6 +46,7 @@ class Quantity:
 #: Metrics of applications, in order of what people ask first, and their words.
 _ASKED = {
     "page_load_s": "page load",
+    "request_median_ms": "median request",
     "fct_slowdown": "slowdown of transfers",
     "voice_mos": "speech quality (MOS, 1–4.5)",
     "latency_p95_ms": "RTT of pings under load (p95)",

@@ -1,4 +1,4 @@
-"""Tables of pages, arrivals and groups of connections, a row per cell."""
+"""Tables of pages, requests, arrivals and groups of connections, a row per cell."""
 
 from __future__ import annotations
 
@@ -23,6 +23,18 @@ TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
             "ttfb_ms": ("TTFB\nms", "ttfb_ms"),
         },
     ),
+    "requests": (
+        "Requests",
+        "session",
+        {
+            "requests": ("requests", "request_count"),
+            "unfinished": ("unfinished", "request_unfinished"),
+            "median_ms": ("median\nms", "request_median_ms"),
+            "p95_ms": ("p95\nms", "request_p95_ms"),
+            "p99_ms": ("p99\nms", "request_p99_ms"),
+            "max_ms": ("longest\nms", "request_max_ms"),
+        },
+    ),
     "arrivals": (
         "Arrivals",
         "arrivals",
@@ -45,6 +57,11 @@ TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
         },
     ),
 }
+
+
+def heading(name: str) -> str:
+    """Heading of the column that names a row of a table."""
+    return {"pages": "page", "requests": "client"}.get(name, TABLES[name][1])
 
 
 def rows(results: Tables, name: str) -> list[dict[str, Any]]:
@@ -77,7 +94,7 @@ def _table(results: Tables, name: str, every: list[dict[str, Any]], width: int) 
 
     def make(intervals: bool) -> Table:
         shown = plain_table()
-        left = [*map(shortened, factors), "page" if key == "session" else key]
+        left = [*map(shortened, factors), heading(name)]
         add_columns(shown, left, (heading for heading, _ in columns.values()))
         for row in every:
             names = (shortened(row[one]) for one in [*factors, key])

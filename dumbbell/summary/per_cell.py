@@ -12,6 +12,7 @@ from dumbbell.summary.flow_lines import FlowLine
 #: Metrics of applications, where they were measured, and their headings.
 _ASKED = {
     "page_load_s": "page load s",
+    "request_median_ms": "request ms",
     "fct_slowdown": "slowdown",
     "voice_mos": "MOS",
     "latency_p95_ms": "ping p95 ms",

@@ -124,6 +124,11 @@ pages:
       - {name: index, size: 10 KB, service: 7 ms}
       - {name: "image{i}", count: 2, size: 1 KB, request: 301 bytes, server: a, after: index,
          delay: 9 ms, group: images}
+requests:
+  - {name: closed, client: b, server: a, connections: 2, think: 2 ms, count: 9, request: 99 bytes,
+     request_writes: 2, response: {exponential: 3 KB}, service: 5 ms, nodelay: true, dscp: EF}
+  - {name: messages, group: g, client: a, server: b, start: 1 s, stop: 4 s, per_second: 20,
+     request: 7 KB, congestion_control: bbr, fq: false}
 flows:
   - name: m
     from: a
@@ -437,6 +442,24 @@ def test_a_page_is_a_session_over_its_connections() -> None:
     assert (image["delay_ns"], image["group"]) == (9_000_000, "images")
     assert image["exchange"] == {"request_bytes": 301, "response_bytes": 1024}
     assert index["exchange"] == {"request_bytes": 300, "response_bytes": 10_240}
+
+
+def test_requests_are_flows_from_the_server_and_a_load() -> None:
+    found = scenario(EVERYTHING)
+    flows = {flow["name"]: flow for flow in found["flows"]}
+    (closed, messages) = found["requests"]
+    assert closed["connections"] == ["closed-1", "closed-2"]
+    assert {(flows[name]["from"], flows[name]["to"]) for name in closed["connections"]} == {("a", "b")}
+    tcp = flows["closed-1"]["traffic"]["tcp"]
+    assert (tcp["source"], tcp["nodelay"], flows["closed-1"]["dscp"]) == ("session", True, 46)
+    assert closed["load"] == {"closed": {"think_ns": 2_000_000, "exponential": False}}
+    assert closed["request"] == {"fixed": {"bytes": 99}}
+    assert closed["response"] == {"exponential": {"mean_bytes": 3072}}
+    assert (closed["count"], closed["request_writes"], closed["response_writes"]) == (9, 2, 1)
+    assert messages["load"] == {"open": {"interval_ns": 50_000_000, "exponential": True}}
+    assert (messages["response"], messages["stop_ns"]) == (None, 4 * 10**9)
+    tcp = flows["messages-1"]["traffic"]["tcp"]
+    assert (tcp["nodelay"], tcp["congestion_control"], tcp["fq"]) == (False, "bbr", False)
 
 
 def test_every_option_of_a_profile_can_be_written() -> None:

@@ -136,7 +136,7 @@ def _flow(draw: Draw, number: int, sources: list[str], destinations: list[str]) 
 def _more_traffic(
     draw: Draw, found: dict[str, Any], sources: list[str], destinations: list[str]
 ) -> None:
-    """Arrivals, a page or a workload now and then."""
+    """Arrivals, a page, requests or a workload now and then."""
     ends = _ends(draw, sources, destinations)
     if draw.chance(0.12):
         spec = draw.drawn("ArrivalsSpec", 0.2) | ends | {"name": "web"}
@@ -146,6 +146,8 @@ def _more_traffic(
         found["arrivals"] = [spec]
     if draw.chance(0.12):
         found["pages"] = [_page(draw, ends)]
+    if draw.chance(0.12):
+        found["requests"] = [_requests(draw, ends)]
     if draw.chance(0.06):
         name = draw.one("rrul", "rrul_be", "tcp_nup", "tcp_ndown")
         fields = {"client": ends["from"], "server": ends["to"]}
@@ -154,6 +156,21 @@ def _more_traffic(
         else:
             fields |= {"up": draw.whole(1, 4), "down": draw.whole(1, 4)}
         found["workload"] = {name: fields | {"before": "50 ms", "length": "300 ms"}}
+
+
+def _requests(draw: Draw, ends: dict[str, str]) -> dict[str, Any]:
+    found = draw.drawn("RequestsSpec", 0.3)
+    found |= {"name": "rpc", "client": ends["to"], "server": ends["from"]}
+    found.pop("stop", None)
+    loops = [name for name in ("think", "interval", "per_second") if name in found]
+    for name in loops[1:]:
+        found.pop(name)
+    if loops[:1] in ([], ["think"]):
+        found["response"] = draw.value("RequestsSpec", "response")
+    if "response" not in found:
+        for name in ("service", "response_writes"):
+            found.pop(name, None)
+    return found
 
 
 def _page(draw: Draw, ends: dict[str, str]) -> dict[str, Any]:

@@ -12,9 +12,9 @@ use serde_json::{json, Map, Value};
 
 const SIZES: [&str; 5] = ["fixed", "exponential", "lognormal", "pareto", "empirical"];
 
-/// Distribution of flow sizes, bytes.
+/// Distribution of sizes, bytes.
 #[derive(Clone, Debug)]
-enum Size {
+pub(crate) enum Size {
     Fixed(u64),
     Exponential {
         mean: u64,
@@ -59,7 +59,7 @@ fn positive(node: &Node<'_>) -> Result<f64> {
 }
 
 impl Size {
-    fn read(node: &Node<'_>) -> Result<Self> {
+    pub(crate) fn read(node: &Node<'_>) -> Result<Self> {
         if !node.value.is_object() {
             return Ok(Self::Fixed(positive_size(node)?));
         }
@@ -95,7 +95,7 @@ impl Size {
         })
     }
 
-    fn scenario(&self) -> Value {
+    pub(crate) fn scenario(&self) -> Value {
         match self {
             Self::Fixed(bytes) => json!({"fixed": {"bytes": bytes}}),
             Self::Exponential { mean } => json!({"exponential": {"mean_bytes": mean}}),

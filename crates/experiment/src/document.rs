@@ -9,6 +9,7 @@ use crate::pages::{pages, Page};
 use crate::programs::{programs, Program};
 use crate::quantity::{positive_time, time};
 use crate::read::{Fields, Node, Result};
+use crate::requests::{requests, Requests};
 use crate::sampling::Sampling;
 use crate::template::{self, Topology};
 use crate::workload;
@@ -31,6 +32,7 @@ pub(crate) struct Document {
     pub(crate) flows: Vec<Flow>,
     pub(crate) arrivals: Vec<Arrivals>,
     pub(crate) pages: Vec<Page>,
+    pub(crate) requests: Vec<Requests>,
     pub(crate) programs: Vec<Program>,
     /// Taps in the form of the scenario.
     pub(crate) taps: Vec<Value>,
@@ -75,6 +77,7 @@ impl Document {
             "flows": flows = flows(&fields)?,
             "arrivals": arrivals = arrivals(&fields)?,
             "pages": pages = pages(&fields)?,
+            "requests": requests = requests(&fields)?,
             "programs": programs = programs(&fields)?,
             "taps": taps = taps(&fields)?,
             "sampling": sampling = fields.read("sampling", Sampling::read)?,

@@ -38,6 +38,7 @@ mod queue;
 mod rates;
 mod read;
 mod reference;
+mod requests;
 mod rewrite;
 mod sampling;
 mod schema;

@@ -98,6 +98,8 @@ impl Page {
         let cubic = Value::from("cubic");
         let plain = Node { value: &cubic, at: node.at.clone() };
         let control = algorithm(&fields.get("congestion_control").unwrap_or(plain))?;
+        let mut stream = Stream::bulk(control, fields.read("fq", Node::flag)?);
+        stream.notsent_lowat = fields.read("notsent_lowat", positive_size)?;
         let read = Self {
             name: fields.need("name")?.name()?,
             client: fields.need("client")?.name()?,
@@ -110,7 +112,7 @@ impl Page {
                 .map(|count| count as u64),
             tls: chosen("tls", &keys(&TLS), "TLS version", "none")?,
             lookup_ns: fields.read("lookup", time)?.unwrap_or(0),
-            stream: Stream::bulk(control, fields.read("fq", Node::flag)?),
+            stream,
             request_bytes: fields.read("request", positive_size)?.unwrap_or(REQUEST_BYTES),
             objects: objects?,
             at: node.at.clone(),

@@ -31,6 +31,10 @@ pub(crate) struct Stream {
     sides: [Option<Written>; 2],
     /// Stack of the sender.
     stack: String,
+    /// TCP_NODELAY.
+    pub(crate) nodelay: Option<bool>,
+    /// TCP_NOTSENT_LOWAT, bytes.
+    pub(crate) notsent_lowat: Option<u64>,
 }
 
 /// Sink that reads at once.
@@ -43,7 +47,7 @@ impl Stream {
     pub(crate) fn bulk(algorithm: Algorithm, fq: Option<bool>) -> Self {
         let source = json!({"bulk": {"bytes": null, "refill_ns": 0}});
         let stack = LINUX.to_owned();
-        Self { algorithm, fq, source, sink: eager(), sides: [None, None], stack }
+        Self { algorithm, fq, source, sink: eager(), sides: [None, None], stack, nodelay: None, notsent_lowat: None }
     }
 
     /// Reads the fields that every connection has. `choose`: reads the congestion control.
@@ -70,6 +74,8 @@ impl Stream {
             sink: sink.unwrap_or_else(eager),
             sides: [side("sender")?, side("receiver")?],
             stack: LINUX.to_owned(),
+            nodelay: None,
+            notsent_lowat: None,
         })
     }
 
@@ -84,10 +90,12 @@ impl Stream {
                 return Refusal::new(&node.at, message).found(shown(node.value)).err();
             }
         }
-        known(&fields, &[&STREAM[..], &["stack"]].concat())?;
+        known(&fields, &[&STREAM[..], &["stack", "nodelay", "notsent_lowat"]].concat())?;
         let stack = fields.read("stack", |node| node.choice(STACKS, "stack"))?;
         let stack = stack.unwrap_or_else(|| LINUX.to_owned());
-        Ok(Self { stack, ..Self::read(&fields, algorithm)? })
+        let nodelay = fields.read("nodelay", Node::flag)?;
+        let notsent_lowat = fields.read("notsent_lowat", positive_size)?;
+        Ok(Self { stack, nodelay, notsent_lowat, ..Self::read(&fields, algorithm)? })
     }
 
     /// Reads the connection of arriving flows, whose sizes are drawn.
@@ -121,6 +129,12 @@ impl Stream {
             "sender": sender,
             "receiver": receiver,
         });
+        if let Some(nodelay) = self.nodelay {
+            tcp["nodelay"] = json!(nodelay);
+        }
+        if let Some(bytes) = self.notsent_lowat {
+            tcp["notsent_lowat_bytes"] = json!(bytes);
+        }
         if self.stack != LINUX {
             tcp["stack"] = json!(self.stack);
         }

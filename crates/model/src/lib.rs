@@ -11,6 +11,7 @@ pub mod multipath;
 pub mod paths;
 pub mod programs;
 pub mod queue;
+pub mod requests;
 pub mod rng;
 pub mod scenario;
 pub mod session;
@@ -23,6 +24,7 @@ pub mod validate;
 mod validate_arrivals;
 mod validate_multipath;
 mod validate_queue;
+mod validate_requests;
 mod validate_session;
 pub mod writer;
 

@@ -8,6 +8,7 @@ pub use crate::catalogue::congestion_control::Algorithm;
 pub use crate::multipath::{Connection, Scheduler, Subflow};
 pub use crate::programs::Program;
 use crate::queue::{Framing, Queue};
+pub use crate::requests::{Load, Requests};
 pub use crate::session::{Exchange, Object, Origin, Protocol, Session};
 use crate::tcp_options::TcpOptions;
 pub use crate::traffic::{Codec, EchoProtocol, Ping, Sink, Tcp, Traffic, Udp};
@@ -43,6 +44,9 @@ pub struct Scenario {
     /// Page loads over flows with the source `session`.
     #[serde(default)]
     pub sessions: Vec<Session>,
+    /// Requests and responses over flows with the source `session`. Without any, the field is absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Requests>,
     /// Multipath TCP connections over flows with the source `subflow`.
     #[serde(default)]
     pub connections: Vec<Connection>,

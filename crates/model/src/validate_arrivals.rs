@@ -58,7 +58,8 @@ impl Scenario {
     }
 }
 
-fn check_size(at: &str, size: &Size) -> Result<(), ScenarioError> {
+/// Checks a distribution of sizes at `at`.
+pub(crate) fn check_size(at: &str, size: &Size) -> Result<(), ScenarioError> {
     let bytes = |field: &str, bytes: u64| {
         above_zero(at, field, bytes)?;
         in_range(at, field, bytes, 1, BYTES_MAX)

@@ -25,6 +25,7 @@ impl Scenario {
         for (i, session) in self.sessions.iter().enumerate() {
             self.check_session(&format!("sessions[{i}]"), session, &mut of_sessions)?;
         }
+        self.check_requests(&mut of_sessions)?;
         if let Some((name, _)) = of_sessions.first_key_value() {
             let i = self.flows.iter().position(|flow| flow.name == *name).unwrap_or(0);
             return error(format!("flows[{i}].traffic.tcp.source"), "no session uses this flow");
@@ -83,11 +84,30 @@ fn check_origin<'a>(
     flows: &mut BTreeMap<&'a str, &'a Flow>,
     client: &mut Option<&'a str>,
 ) -> Result<(), ScenarioError> {
-    if origin.connections.is_empty() {
+    check_connections(at, &origin.connections, flows, client)?;
+    if origin.setup.len() > SETUP_MAX {
+        return error(format!("{at}.setup"), format!("more than {SETUP_MAX} exchanges"));
+    }
+    for (i, exchange) in origin.setup.iter().enumerate() {
+        let at = format!("{at}.setup[{i}]");
+        check_bytes(&at, "request_bytes", exchange.request_bytes)?;
+        check_bytes(&at, "response_bytes", exchange.response_bytes)?;
+    }
+    Ok(())
+}
+
+/// Checks that all connections join one server and `client`, and takes them from `flows`.
+pub(crate) fn check_connections<'a>(
+    at: &str,
+    connections: &[String],
+    flows: &mut BTreeMap<&'a str, &'a Flow>,
+    client: &mut Option<&'a str>,
+) -> Result<(), ScenarioError> {
+    if connections.is_empty() {
         return error(format!("{at}.connections"), "there is none");
     }
     let mut server = None;
-    for (i, name) in origin.connections.iter().enumerate() {
+    for (i, name) in connections.iter().enumerate() {
         let at = format!("{at}.connections[{i}]");
         let Some(flow) = flows.remove(name.as_str()) else {
             let message = format!("{name} is no flow with source session, or another session's");
@@ -102,14 +122,6 @@ fn check_origin<'a>(
                 format!("{name} comes from {}, others from another server", flow.from),
             );
         }
-    }
-    if origin.setup.len() > SETUP_MAX {
-        return error(format!("{at}.setup"), format!("more than {SETUP_MAX} exchanges"));
-    }
-    for (i, exchange) in origin.setup.iter().enumerate() {
-        let at = format!("{at}.setup[{i}]");
-        check_bytes(&at, "request_bytes", exchange.request_bytes)?;
-        check_bytes(&at, "response_bytes", exchange.response_bytes)?;
     }
     Ok(())
 }

@@ -6,37 +6,11 @@
 //! requests at once over one connection.
 
 use crate::connection::{Connection, State, Target};
+use crate::Command;
 use dumbbell_model::scenario::{Object, Protocol, Session};
 use dumbbell_model::tables::TransferRow;
 use dumbbell_model::Time;
 use std::collections::VecDeque;
-
-/// Command to an engine. Connections are numbered in the order of the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Opens a connection at the client.
-    Open {
-        /// Index of the connection.
-        connection: usize,
-    },
-    /// Writes a request at the client.
-    Ask {
-        /// Index of the connection.
-        connection: usize,
-        /// Length of the request.
-        bytes: u64,
-    },
-    /// Announces that the server can write; [`Visit::write`] returns the length.
-    Answer {
-        /// Index of the connection.
-        connection: usize,
-    },
-    /// Closes a connection at the client.
-    Close {
-        /// Index of the connection.
-        connection: usize,
-    },
-}
 
 /// Progress of an object.
 #[derive(Clone, Copy, Debug)]
@@ -75,9 +49,9 @@ enum Lookup {
     Done,
 }
 
-/// A running visit.
+/// A running visit to a page.
 #[derive(Clone, Debug)]
-pub struct Visit {
+pub struct PageLoad {
     session: Session,
     connections: Vec<Connection>,
     /// Flow names of the connections.
@@ -92,7 +66,7 @@ pub struct Visit {
     commands: Vec<Command>,
 }
 
-impl Visit {
+impl PageLoad {
     /// Visit that starts at `start`.
     pub fn new(session: &Session, start: Time) -> Self {
         let mut names = Vec::new();
@@ -430,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_page_waits_for_the_name_the_handshake_and_tls() {
-        let mut visit = Visit::new(&session(2, Protocol::Http1, &PAGE), at(0));
+        let mut visit = PageLoad::new(&session(2, Protocol::Http1, &PAGE), at(0));
         assert_eq!(visit.next_at(), Some(at(0)));
         assert_eq!(visit.wake(at(0)), []);
         assert_eq!(visit.next_at(), Some(at(20)));
@@ -444,7 +418,7 @@ mod tests {
 
     #[test]
     fn waiting_objects_use_the_free_connection_and_new_ones() {
-        let mut visit = Visit::new(&session(2, Protocol::Http1, &PAGE), at(0));
+        let mut visit = PageLoad::new(&session(2, Protocol::Http1, &PAGE), at(0));
         visit.wake(at(0));
         visit.wake(at(20));
         visit.connected(at(30), 0);
@@ -471,7 +445,7 @@ mod tests {
         let page: [(&[u32], u64); 3] = [(ROOT, 40_000), (ROOT, 10_000), (ROOT, 5)];
         let mut spec = session(1, Protocol::Http2, &page);
         spec.origins[0].setup.clear();
-        let mut visit = Visit::new(&spec, at(0));
+        let mut visit = PageLoad::new(&spec, at(0));
         visit.wake(at(0));
         assert_eq!(visit.wake(at(20)), [Command::Open { connection: 0 }]);
         assert_eq!(visit.connected(at(30), 0), [ask(0, 400), ask(0, 400), ask(0, 400)]);

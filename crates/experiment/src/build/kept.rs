@@ -34,7 +34,7 @@ pub(crate) struct Same {
 
 /// Sections of a file of which nodes are made, and those of which traffic is made.
 const OF_NODES: [&str; 3] = ["hosts", "routers", "switches"];
-const OF_TRAFFIC: [&str; 4] = ["workload", "flows", "arrivals", "pages"];
+const OF_TRAFFIC: [&str; 5] = ["workload", "flows", "arrivals", "pages", "requests"];
 
 fn taken(json: &mut Value, section: &str) -> Vec<Value> {
     match json.get_mut(section).map(Value::take) {
@@ -84,6 +84,7 @@ impl Builder<'_> {
         self.jitters = std::mem::take(&mut before.jitters);
         self.flows = taken(&mut before.json, "flows");
         self.sessions = taken(&mut before.json, "sessions");
+        self.requests = taken(&mut before.json, "requests");
         self.processes = taken(&mut before.json, "arrivals");
         true
     }

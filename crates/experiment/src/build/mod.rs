@@ -54,6 +54,7 @@ pub(crate) struct Builder<'a> {
     /// Start jitter by index of the flow.
     jitters: Vec<(usize, Jitter)>,
     sessions: Vec<Value>,
+    requests: Vec<Value>,
     processes: Vec<Value>,
     connections: Vec<Value>,
 }
@@ -83,6 +84,7 @@ impl<'a> Builder<'a> {
             interfaces: BTreeMap::new(),
             jitters: Vec::new(),
             sessions: Vec::new(),
+            requests: Vec::new(),
             processes: Vec::new(),
             connections: Vec::new(),
         }
@@ -115,6 +117,7 @@ impl<'a> Builder<'a> {
         if !same.flows {
             self.add_flows(most_flows, &mut graph)?;
             self.add_pages()?;
+            self.add_requests()?;
             self.add_arrivals();
         }
         let rtts_ns = self.complete(&mut graph)?;
@@ -155,6 +158,9 @@ impl<'a> Builder<'a> {
             ("connections", self.connections),
         ] {
             json[name] = list.into();
+        }
+        if !self.requests.is_empty() {
+            json["requests"] = self.requests.into();
         }
         if !file.programs.is_empty() {
             json["programs"] = programs::scenario(&file.programs).into();

@@ -207,6 +207,42 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// Adds clients that send requests, and a flow per connection.
+    pub(super) fn add_requests(&mut self) -> Result<()> {
+        let file = self.file;
+        for (i, requests) in file.requests.iter().enumerate() {
+            self.origins.entry("requests", i, requests.at.clone());
+            let pages = file.pages.iter().map(|page| &page.name);
+            let mut before = pages.chain(file.requests[..i].iter().map(|other| &other.name));
+            if before.any(|name| *name == requests.name) {
+                let message = format!("two pages or requests are named {}", requests.name);
+                let at = below(&requests.at, "name");
+                return Refusal::new(&at, message).code(Code::FlowTaken).err();
+            }
+            let transport = requests.stream.transport("session".into(), [None, None]);
+            for name in requests.flows() {
+                if !self.flow_names.insert(name.clone()) {
+                    let message = format!("two flows are named {name}");
+                    return Refusal::new(&requests.at, message).code(Code::FlowTaken).err();
+                }
+                self.origins.entry("flows", self.flows.len(), requests.at.clone());
+                self.flows.push(json!({
+                    "name": name,
+                    "group": requests.group,
+                    "from": requests.server,
+                    "to": requests.client,
+                    "start_ns": 0,
+                    "stop_ns": null,
+                    "start_jitter_ns": 0,
+                    "dscp": requests.dscp,
+                    "traffic": {"tcp": transport},
+                }));
+            }
+            self.requests.push(requests.scenario());
+        }
+        Ok(())
+    }
+
     /// Adds the arrival processes.
     pub(super) fn add_arrivals(&mut self) {
         let file = self.file;
@@ -220,7 +256,9 @@ impl Builder<'_> {
 
     /// Refuses a flow unless both endpoints are hosts. `at`: the flow in the file.
     pub(super) fn check_hosts(&self, flow: &Value, at: &[Step]) -> Result<()> {
-        let of_page = at.first() == Some(&Step::Field("pages".to_owned()));
+        let of_page = ["pages", "requests"]
+            .iter()
+            .any(|name| at.first() == Some(&Step::Field((*name).to_owned())));
         for (end, of_pages) in [("from", "server"), ("to", "client")] {
             let name = super::text(flow, end);
             if !self.is_host(name) {

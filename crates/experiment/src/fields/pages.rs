@@ -29,6 +29,7 @@ sections! {
         def("lookup", Kind::Time, json!(0), "Time of the name lookup before the first connection to a server."),
         def("congestion_control", Kind::Algorithm, json!("cubic"), "Congestion control at both ends."),
         opt("fq", Kind::Flag, "The fq qdisc of both ends paces. By default as the congestion control needs."),
+        opt("notsent_lowat", Kind::PositiveSize, "TCP_NOTSENT_LOWAT at both ends: the application writes while less than this is not sent. By default the send buffer decides."),
         def("request", Kind::PositiveSize, json!(400), "Length of a request with its headers."),
         opt("page", choice(&["median-2024", "news"], "typical page"), "Typical page by name, in place of objects."),
         opt("objects", list(Kind::Section(object), 1, 100000, false), "Objects of the page. Either this or `page`."),

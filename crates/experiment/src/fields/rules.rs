@@ -148,6 +148,32 @@ pub(crate) fn option_hint(name: &str, here: &str) -> Option<String> {
     })
 }
 
+/// Requests have a closed or an open loop; a closed loop has responses.
+pub(crate) fn requests(fields: &Fields<'_>, _: &Context) -> Result<()> {
+    let given: Vec<_> = ["think", "interval", "per_second"]
+        .into_iter()
+        .filter(|name| fields.get(name).is_some())
+        .collect();
+    if given.len() > 1 {
+        let message = "at most one of think, interval and per_second is possible";
+        return at(fields, given[1], message).found(given.join(" and ")).code(Code::Flow).err();
+    }
+    let closed = !matches!(given[..], ["interval" | "per_second"]);
+    if closed && fields.get("response").is_none() {
+        let message = "a closed loop needs response; messages without one need interval or \
+                       per_second";
+        return Refusal::new(&fields.at, message).code(Code::Flow).err();
+    }
+    let unanswered = fields.get("response").is_none();
+    for name in ["service", "response_writes"] {
+        if unanswered && fields.get(name).is_some() {
+            let message = format!("{name} is for a response, and there is none");
+            return at(fields, name, message).code(Code::Flow).err();
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn page(fields: &Fields<'_>, _: &Context) -> Result<()> {
     const MOST: usize = 100_000;
     if fields.get("protocol").is_some_and(|node| node.text() == Some("http/2"))
@@ -355,7 +381,7 @@ pub(crate) fn attack(fields: &Fields<'_>, _: &Context) -> Result<()> {
 }
 
 pub(crate) fn traffic(fields: &Fields<'_>, _: &Context) -> Result<()> {
-    let kinds = ["flows", "arrivals", "pages", "programs", "workload"];
+    let kinds = ["flows", "arrivals", "pages", "requests", "programs", "workload"];
     let given = |name: &&str| match fields.get(name).map(|node| node.value) {
         Some(Value::Array(items)) => !items.is_empty(),
         Some(_) => true,

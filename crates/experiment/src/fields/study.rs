@@ -3,7 +3,7 @@
 use crate::fields::network::{host, link, neighbour_discovery, route, router, sampling, tap};
 use crate::fields::pages::{page, program};
 use crate::fields::template::template;
-use crate::fields::traffic::{arrivals, flow};
+use crate::fields::traffic::{arrivals, flow, requests};
 use crate::fields::workload::workload;
 use crate::fields::{
     choice, def, list, map, need, opt, rules, section, sections, Form, Kind, Section, MOST,
@@ -25,6 +25,7 @@ sections! {
         def("flows", list(Kind::Section(flow), 0, 20000, false), json!([]), "Flows: sender, receiver and kind of traffic."),
         def("arrivals", list(Kind::Section(arrivals), 0, 20000, false), json!([]), "Short TCP flows that arrive at random."),
         def("pages", list(Kind::Section(page), 0, 20000, false), json!([]), "Web pages that a client loads."),
+        def("requests", list(Kind::Section(requests), 0, 20000, false), json!([]), "Requests and responses over persistent connections."),
         def("programs", list(Kind::Section(program), 0, 20000, false), json!([]), "Your own programs on hosts. The engines linux and netns run them."),
         def("plugins", map(Kind::Short(plugin, Form::PLUGIN), MOST), json!({}), "Congestion controls of your own by name, each with its file."),
         def("taps", list(Kind::Section(tap), 0, 20000, false), json!([]), "Places where packets are observed and captured."),

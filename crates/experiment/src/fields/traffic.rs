@@ -112,21 +112,44 @@ sections! {
         need("interval", Kind::PositiveTime, "Time between writes."),
         opt("bytes", Kind::PositiveSize, "Bytes to send; then the connection closes."),
     ]);
-    point = section("PointSpec", "Point of a CDF: the share `upto` of the flows has at most `size`.", vec![
+    point = section("PointSpec", "Point of a CDF: the share `upto` of the sizes is at most `size`.", vec![
         need("size", Kind::PositiveSize, "Size at this point of the CDF."),
-        need("upto", Kind::Share, "Share of flows up to this size."),
+        need("upto", Kind::Share, "Share of sizes up to this one."),
     ]);
     sink = section("SinkSpec", "The receiving application.", vec![
         def("lowat", Kind::PositiveSize, json!(1), "The application reads when this many bytes are readable (SO_RCVLOWAT)."),
         opt("rate", Kind::Rate, "Greatest rate at which the application reads."),
     ]);
-    size = section("SizeSpec", "Distribution of flow sizes.", vec![
-        opt("fixed", Kind::PositiveSize, "One size for all flows."),
+    size = section("SizeSpec", "Distribution of sizes.", vec![
+        opt("fixed", Kind::PositiveSize, "One size for all."),
         opt("exponential", Kind::Short(exponential, Form::EXPONENTIAL), "Exponential distribution of sizes."),
         opt("lognormal", Kind::Section(lognormal), "Lognormal distribution of sizes."),
         opt("pareto", Kind::Section(pareto), "Pareto distribution of sizes, cut off at max."),
         opt("empirical", list(Kind::Section(point), 1, 10000, false), "Distribution given by points of its CDF."),
     ]).one_of(&["fixed", "exponential", "lognormal", "pareto", "empirical"]);
+    requests = section("RequestsSpec", "A client that sends requests to a server over persistent connections.", vec![
+        need("name", Kind::Name, "Name of the requests. Their connections are flows called name-1, name-2 and so on."),
+        opt("group", Kind::Name, "Group of the requests in metrics. By default their name."),
+        need("client", Kind::Name, "Host that sends requests and opens the connections."),
+        need("server", Kind::Name, "Host that responds."),
+        def("connections", Kind::Whole(1, 10_000), json!(1), "Number of connections. Each has one request at a time."),
+        def("start", Kind::Time, json!(0), "Time at which all connections are opened."),
+        opt("stop", Kind::Time, "Time after which no request is due. By default the end of the run."),
+        opt("count", Kind::Whole(1, 1_000_000_000), "Number of requests; with `think` of each connection. By default no limit."),
+        opt("think", Kind::Time, "Closed loop: time from a response until the next request on its connection. The default is 0 s."),
+        opt("interval", Kind::PositiveTime, "Open loop: time between requests, whether earlier ones are answered or not."),
+        opt("per_second", Kind::Positive, "Open loop: mean number of requests per second, in place of interval."),
+        opt("times", choice(&["fixed", "exponential"], "distribution"), "fixed: all think times or intervals have this length. exponential: each is drawn. By default exponential with per_second, else fixed."),
+        need("request", Kind::Short(size, Form::SIZE), "Size of a request: fixed, or a distribution."),
+        opt("response", Kind::Short(size, Form::SIZE), "Size of a response. Without it requests are messages that the server does not answer."),
+        def("service", Kind::Time, json!(0), "Time of the server before it responds."),
+        def("request_writes", Kind::Whole(1, 1000), json!(1), "Writes of equal size in which the client sends a request."),
+        def("response_writes", Kind::Whole(1, 1000), json!(1), "Writes of equal size in which the server sends a response."),
+        def("nodelay", Kind::Flag, json!(false), "TCP_NODELAY at both ends: small segments are sent at once. Otherwise Nagle's algorithm holds them."),
+        def("dscp", Kind::Codepoint, json!(0), "Codepoint of the packets in both directions."),
+        def("congestion_control", Kind::Algorithm, json!("cubic"), "Congestion control at both ends."),
+        opt("fq", Kind::Flag, "The fq qdisc of both ends paces. By default as the congestion control needs."),
+    ]).rule(rules::requests);
     source = section("SourceSpec", "The sending application.", vec![
         opt("bulk", Kind::Section(bulk), "The application writes as fast as the socket accepts."),
         opt("periodic", Kind::Section(periodic), "The application writes a chunk at each interval."),
@@ -150,6 +173,8 @@ sections! {
     tcp = section("TcpSpec", "A TCP connection and its applications.", vec![
         need("congestion_control", Kind::Algorithm, "Congestion control of the sender."),
         def("stack", choice(STACKS, "stack"), json!("linux"), "Stack of the sender: Linux's TCP, or smoltcp's, which has CUBIC and Reno. The receiver is Linux's."),
+        opt("nodelay", Kind::Flag, "TCP_NODELAY: small segments are sent at once. By default Nagle's algorithm holds them."),
+        opt("notsent_lowat", Kind::PositiveSize, "TCP_NOTSENT_LOWAT: the application writes while less than this is not sent. By default the send buffer decides."),
     ]).over(stream()).hint(|key| rules::option_hint(key, "")).forbidden(rules::of_subflows);
     voice = section("VoiceSpec", "Speech: an RTP datagram (RFC 3550) every 20 ms.", vec![
         def("codec", choice(&["g711"], "codec"), json!("g711"), "Codec of the call."),

@@ -5,7 +5,7 @@ use crate::application::{Side, Wait};
 use crate::info::TcpInfo;
 use crate::sys;
 use crate::writer::Writer;
-use dumbbell_model::scenario::{Algorithm, Sink};
+use dumbbell_model::scenario::{Algorithm, Sink, Tcp};
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -92,6 +92,20 @@ pub(super) fn set_congestion_control(socket: BorrowedFd<'_>, algorithm: Algorith
     sys::set_option_bytes(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
         .map_err(|error| Error::other(format!("congestion control {name}: {error}")))?;
     check_version(socket, algorithm)
+}
+
+/// TCP_NOTSENT_LOWAT (`include/uapi/linux/tcp.h`).
+const NOTSENT_LOWAT: libc::c_int = 25;
+
+/// Sets TCP_NODELAY and TCP_NOTSENT_LOWAT if the flow has them.
+pub(super) fn set_socket_options(socket: BorrowedFd<'_>, spec: &Tcp) -> Result<()> {
+    if spec.nodelay() {
+        sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    }
+    match spec.notsent_lowat_bytes {
+        Some(bytes) => sys::set_option(socket, libc::IPPROTO_TCP, NOTSENT_LOWAT, bytes as i32),
+        None => Ok(()),
+    }
 }
 
 /// Checks the version of BBR: both have the name `bbr`, and their `tcp_bbr_info` differ in length.

@@ -1,6 +1,6 @@
 //! A TCP flow: a stream, a connection of a page, or a subflow of Multipath TCP.
 
-use super::stream::{set_congestion_control, Notes, Parts, Phase, Stream};
+use super::stream::{set_congestion_control, set_socket_options, Notes, Parts, Phase, Stream};
 use super::{mptcp, web};
 use crate::application::{Application, Ends, Opening, Side, TrafficApplication, Wait};
 use crate::flow_rows::{FlowReport, FlowSampler};
@@ -80,6 +80,7 @@ fn listen(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
 fn connecting(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
     let sender = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
     set_congestion_control(sender.as_fd(), spec.congestion_control)?;
+    set_socket_options(sender.as_fd(), spec)?;
     sys::bind(sender.as_fd(), &sys::inet(ends.from, ends.client_port()))?;
     sys::set_dscp(sender.as_fd(), ends.dscp)?;
     Ok(sender)

@@ -1,11 +1,13 @@
 //! A session's connection: the server's socket, and the client's socket, which opens it.
 
-use super::stream::{set_congestion_control, ESTABLISHED, READ_BYTES};
+use super::stream::{set_congestion_control, set_socket_options, ESTABLISHED, READ_BYTES};
 use crate::application::{Application, Ends, Opening, Side, Wait};
 use crate::flow_rows::{FlowReport, FlowSampler};
 use crate::info::TcpInfo;
 use crate::sys;
 use dumbbell_model::scenario::Tcp;
+use nix::poll::{ppoll, PollFd, PollFlags};
+use nix::sys::time::TimeSpec;
 use std::any::Any;
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -33,6 +35,9 @@ enum Phase {
 pub(crate) struct Socket {
     pub(crate) socket: Option<OwnedFd>,
     unwritten: u64,
+    /// True after a write found the send buffer full, until poll(2) finds the socket writeable: a server
+    /// sleeps until then, also if other events wake this program.
+    full: bool,
     pub(crate) read_bytes: u64,
     pub(crate) ended: bool,
     closes: bool,
@@ -40,17 +45,24 @@ pub(crate) struct Socket {
 
 impl Socket {
     fn new(socket: Option<OwnedFd>) -> Self {
-        Self { socket, unwritten: 0, read_bytes: 0, ended: false, closes: false }
+        Self { socket, unwritten: 0, full: false, read_bytes: 0, ended: false, closes: false }
     }
 
     /// Writes pending bytes that fit into the send buffer, then closes if requested.
     fn write(&mut self) -> Result<()> {
         let Some(socket) = &self.socket else { return Ok(()) };
+        if self.full && !is_writeable(socket.as_fd())? {
+            return Ok(());
+        }
+        self.full = false;
         while self.unwritten > 0 {
             let most = self.unwritten.min(ZEROS.len() as u64) as usize;
             match sys::send(socket.as_fd(), &ZEROS[..most]) {
                 Ok(sent) => self.unwritten -= sent as u64,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.full = true;
+                    return Ok(());
+                }
                 Err(error) if gone(&error) => self.unwritten = 0,
                 Err(error) => return Err(error),
             }
@@ -89,6 +101,12 @@ impl Socket {
     }
 }
 
+/// Returns true if poll(2) finds a socket writeable, or closed.
+fn is_writeable(socket: BorrowedFd<'_>) -> Result<bool> {
+    let mut polled = [PollFd::new(socket, PollFlags::POLLOUT)];
+    Ok(ppoll(&mut polled, Some(TimeSpec::new(0, 0)), None)? > 0)
+}
+
 fn gone(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -124,11 +142,11 @@ pub(super) fn open(spec: &Tcp, opening: &Opening<'_>) -> Result<Box<dyn Applicat
     Ok(Box::new(WebFlow::new(opening.ends, spec.clone(), listener)?))
 }
 
-/// Opens a socket with the congestion control and TCP_NODELAY.
+/// Opens a socket with the congestion control and the flow's socket options.
 fn socket(spec: &Tcp) -> Result<OwnedFd> {
     let socket = sys::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
     set_congestion_control(socket.as_fd(), spec.congestion_control)?;
-    sys::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    set_socket_options(socket.as_fd(), spec)?;
     Ok(socket)
 }
 
@@ -172,7 +190,7 @@ impl WebFlow {
         }
         match sys::accept(self.listener.as_fd()) {
             Ok(server) => {
-                sys::set_option(server.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+                set_socket_options(server.as_fd(), &self.spec)?;
                 sys::set_dscp(server.as_fd(), self.dscp)?;
                 self.established = Some(now);
                 self.server.socket = Some(server);

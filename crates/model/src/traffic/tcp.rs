@@ -5,7 +5,7 @@ use crate::catalogue::congestion_control::Algorithm;
 use crate::rng::Rng;
 use crate::tcp_options::TcpOptions;
 use crate::units::{Rate, Span};
-use crate::validate::above_zero;
+use crate::validate::{above_zero, in_range};
 use crate::writer::Source;
 use crate::ScenarioError;
 use dumbbell_stack::{Log, Spec};
@@ -28,6 +28,13 @@ pub struct Tcp {
     pub sender: Option<TcpOptions>,
     /// TCP options of the receiving host, where this flow has its own.
     pub receiver: Option<TcpOptions>,
+    /// TCP_NODELAY at both ends. Absent: set for pages only, as web servers and browsers do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodelay: Option<bool>,
+    /// TCP_NOTSENT_LOWAT of the sender: it writes while less than this is not sent. Absent: the send
+    /// buffer decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notsent_lowat_bytes: Option<u32>,
     /// Stack of the sender. The receiver's is Linux's.
     #[serde(default, skip_serializing_if = "TcpStack::is_linux")]
     pub stack: TcpStack,
@@ -80,6 +87,11 @@ impl Tcp {
         }
     }
 
+    /// Returns true if its sockets have TCP_NODELAY: Nagle's algorithm does not hold small segments.
+    pub fn nodelay(&self) -> bool {
+        self.nodelay.unwrap_or(self.source == Source::Session)
+    }
+
     /// Name of stack and congestion control in tables.
     pub fn label(&self) -> String {
         let control = self.congestion_control.entry().name;
@@ -104,6 +116,10 @@ impl Tcp {
             ("fq", "smoltcp does not pace: its host needs no fq".to_owned())
         } else if !matches!(self.source, Source::Bulk { refill, .. } if refill == Span::ZERO) {
             ("source", "smoltcp's application writes in bulk: give bytes, or no source".to_owned())
+        } else if self.notsent_lowat_bytes.is_some() {
+            ("notsent_lowat_bytes", "smoltcp has no TCP_NOTSENT_LOWAT".to_owned())
+        } else if self.nodelay.is_some() {
+            ("nodelay", "smoltcp's sender keeps its own default".to_owned())
         } else if self.sender.is_some() {
             ("sender", "TCP options at the sender are Linux's; smoltcp has none of them".to_owned())
         } else {
@@ -142,6 +158,8 @@ impl TrafficKind for Tcp {
             }
         }
         self.check_stack(at)?;
+        let lowat = u64::from(self.notsent_lowat_bytes.unwrap_or(1));
+        in_range(at, "notsent_lowat_bytes", lowat, 1, i32::MAX as u64)?;
         self.sink.check(at)?;
         self.source.check(&format!("{at}.source"))
     }

@@ -1,5 +1,5 @@
-//! Endpoint of a page load: connections with requests of the client and responses of servers. The
-//! endpoint reports events to the visit (`crates/web`) and executes its commands.
+//! Endpoint of a page load, or of requests: connections with requests of the client and responses of
+//! servers. The endpoint reports events to the visit (`crates/web`) and executes its commands.
 
 use super::build::Setup;
 use super::tcp::ends::{drain_sender, receiver_deadline, sender_deadline, TcpEnds};
@@ -47,6 +47,7 @@ impl Connection {
         let below_tcp = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
         sender.host_queue.set_below_tcp(below_tcp);
         sender.offers = setup.offers(flow)[1];
+        sender.set_socket_options(tcp);
         let answers = TcpEnds::new(setup, number, flow, tcp);
         let mut receiver = Receiver::new(&server, ALL_AT_ONCE, tcp.congestion_control);
         receiver.advertise(setup.mtus(flow)[0]);

@@ -249,6 +249,7 @@ fn scenario(duration: Span, nodes: Vec<Node>, links: Vec<Link>) -> Scenario {
         flows: Vec::new(),
         arrivals: Vec::new(),
         sessions: Vec::new(),
+        requests: Vec::new(),
         connections: Vec::new(),
         programs: Vec::new(),
         taps: vec![Tap { name: "tap".into(), node: "a0".into(), link: "a0".into() }],
@@ -330,7 +331,18 @@ pub(crate) fn tcp(name: &str, pair: usize, congestion_control: Algorithm, source
     let sink = Sink { lowat_bytes: 1, rate_bps: None };
     let (sender, receiver) = (None, None);
     let stack = TcpStack::Linux;
-    let tcp = Tcp { congestion_control, fq: false, source, sink, sender, receiver, stack };
+    let (nodelay, notsent_lowat_bytes) = (None, None);
+    let tcp = Tcp {
+        congestion_control,
+        fq: false,
+        source,
+        sink,
+        sender,
+        receiver,
+        nodelay,
+        notsent_lowat_bytes,
+        stack,
+    };
     flow(name, pair, Traffic::Tcp(Box::new(tcp)))
 }
 

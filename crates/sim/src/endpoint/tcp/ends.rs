@@ -102,6 +102,7 @@ impl TcpEnds {
         let below_tcp = sending.queue_at_interface && setup.nodes.is_serial(&flow.from);
         sender.host_queue.set_below_tcp(below_tcp);
         sender.offers = setup.offers(flow)[0];
+        sender.set_socket_options(tcp);
         let mut receiver = Receiver::new(&receiving, tcp.sink, tcp.congestion_control);
         receiver.advertise(setup.mtus(flow)[1]);
         Self { flow: number, sender, receiver, windows: WindowSums::default() }

@@ -1,13 +1,16 @@
 //! Application and send buffer of the sender.
 
 use super::sender::Sender;
-use dumbbell_model::writer::{Source, Writer};
+use dumbbell_model::scenario::Tcp;
+use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};
 
 pub(crate) struct SendBuffer {
     pub(super) writer: Writer,
-    /// TCP_NODELAY, which web servers and browsers set.
+    /// TCP_NODELAY.
     pub(super) nodelay: bool,
+    /// TCP_NOTSENT_LOWAT, bytes.
+    pub(super) notsent_lowat: u64,
     /// Payload bytes written.
     pub(super) written_bytes: u64,
     /// True if the application writes no more data.
@@ -30,8 +33,9 @@ pub(crate) struct SendBuffer {
 impl SendBuffer {
     pub(super) fn new(writer: Writer, options: &TcpOptions) -> Self {
         Self {
-            nodelay: writer.source() == Source::Session,
             writer,
+            nodelay: false,
+            notsent_lowat: u64::MAX,
             written_bytes: 0,
             stopped: false,
             no_space: false,
@@ -48,6 +52,12 @@ impl Sender {
     /// Returns true if the application waits for the time of its next write.
     pub(crate) fn waits_to_write(&self) -> bool {
         self.buffer.source_at.is_some()
+    }
+
+    /// Sets the socket options of a flow.
+    pub(crate) fn set_socket_options(&mut self, tcp: &Tcp) {
+        self.buffer.nodelay = tcp.nodelay();
+        self.buffer.notsent_lowat = tcp.notsent_lowat_bytes.map_or(u64::MAX, u64::from);
     }
 
     /// Sets whether a write waits for memory (`SOCK_NOSPACE`).

@@ -144,10 +144,22 @@ impl Sender {
         }
     }
 
-    /// Returns true if a third of the send buffer is free (`sk_stream_is_writeable`).
+    /// Returns true if a third of the send buffer is free, and less than half of TCP_NOTSENT_LOWAT is
+    /// not sent (`__sk_stream_is_writeable`, `tcp_stream_memory_free`).
     fn is_writeable(&self) -> bool {
         let queued = self.queued_memory();
         self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1
+            && self.not_sent() << 1 < self.buffer.notsent_lowat
+    }
+
+    /// Written bytes that are not sent.
+    fn not_sent(&self) -> u64 {
+        self.write_seq.saturating_sub(self.snd_nxt)
+    }
+
+    /// Returns true if a new skb may begin (`sk_stream_memory_free`).
+    fn memory_free(&self) -> bool {
+        self.queued_memory() < self.buffer.sndbuf && self.not_sent() < self.buffer.notsent_lowat
     }
 
     /// Performs one call of `tcp_sendmsg_locked`, or the rest of one. Returns the number of bytes
@@ -170,7 +182,7 @@ impl Sender {
             let bytes = if space > 0 {
                 self.write_queue.append(space, begun + written == 0);
                 space
-            } else if self.queued_memory() < self.buffer.sndbuf {
+            } else if self.memory_free() {
                 // A new skb starts while the memory is below the limit, and is then filled.
                 let bytes = goal.min(wanted - written);
                 self.write_queue.begin(bytes);
