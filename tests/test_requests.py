@@ -111,8 +111,8 @@ def test_a_message_after_a_pause_starts_anew(tmp_path: Path, after_idle: bool) -
     hosts = f"hosts: {{s1: {{tcp_slow_start_after_idle: {str(after_idle).lower()}}}}}\n"
     text = MESSAGES.replace("duration: 2 s", "duration: 20 s")
     found = took_ms(run(tmp_path, "interval: 3 s, count: 5", hosts + text))
-    # 36 segments from a window of 10: 10, 20 and 6, so two round trips and a half. In the window of 40
-    # that they leave, half a round trip.
+    # 36 segments from a window of 10: 10, 20 and 6, so two round trips and a half. In the window of
+    # 40 that they leave, half a round trip.
     assert found[0] == pytest.approx(RTT_MS + 2.5 * RTT_MS, abs=1.5)
     later = 2.5 * RTT_MS if after_idle else RTT_MS / 2
     assert found[1:] == pytest.approx([later] * 4, abs=1.5)

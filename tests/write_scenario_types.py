@@ -15,7 +15,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "dumbbell" / "scenario.py"
 MODEL = ROOT / "crates" / "model" / "src"
-FILES = ("scenario", "arrivals", "multipath", "programs", "requests", "session", "tcp_options", "writer")
+FILES = (
+    "scenario",
+    "arrivals",
+    "multipath",
+    "programs",
+    "requests",
+    "session",
+    "tcp_options",
+    "writer",
+)
 #: Kinds of traffic: a file and a variant for each entry of the catalogue.
 TRAFFIC = re.compile(r"^ {12}(\w+) (\w+) [\w<>]+ \{$", re.MULTILINE)
 #: Types of Rust that are plain in JSON.

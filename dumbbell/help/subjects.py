@@ -239,9 +239,9 @@ SUBJECTS = (
     ),
     Subject(
         "requests",
-        ("rpc", "request response", "nagle", "write-write-read", "messages", "closed loop", "open loop"),
-        "Requests and responses over persistent connections: `requests`, also as messages without a "
-        "response. `nodelay` switches Nagle's algorithm off.",
+        ("rpc", "request response", "nagle", "write-write-read", "closed loop", "open loop"),
+        "Requests and responses over persistent connections: `requests`, also as messages that are "
+        "not answered. `nodelay` switches Nagle's algorithm off.",
         ("requests", "nodelay", "request_writes", "notsent_lowat"),
         ("request_median_ms", "request_p99_ms", "request_unfinished"),
         ("models/tcp-applications", "experiment-file/requests"),

@@ -98,8 +98,8 @@ def _peak(window: int) -> Metric:
         name=name,
         label=f"Peak rate of datagrams over {window} ms",
         unit="Mbit/s",
-        formula="maximum over the arrivals of a UDP flow with `rate` of 8 · the payload that arrived "
-        f"in the last {window} ms / {window} ms (probes)",
+        formula="maximum over the arrivals of a UDP flow with `rate` of 8 · the payload that "
+        f"arrived in the last {window} ms / {window} ms (probes)",
         place="the receiving application",
         window="the run",
         source="peak of a sliding window",
@@ -112,8 +112,8 @@ BURST = Metric(
     name=_BURST,
     label="Rate of a burst at the receiver",
     unit="Mbit/s",
-    formula="Σ over bursts of 8 · payload of all datagrams but the first to be sent / Σ of time from "
-    "the first to the last arrival (probes). A burst: datagrams that were sent within half an "
+    formula="Σ over bursts of 8 · payload of all datagrams but the first to be sent / Σ of time "
+    "from the first to the last arrival (probes). A burst: datagrams that were sent within half an "
     "`interval`; those that were lost are left out",
     place="the receiving application",
     window="bursts of which two or more datagrams arrived, at different times",

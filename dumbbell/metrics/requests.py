@@ -58,7 +58,11 @@ _TOOK = pl.col("took_ms")
 _SPAN_S = (pl.col("end_ns").max() - pl.col("start_ns").min()) / 1e9
 
 COUNT = _metric(
-    "request_count", "Complete requests", "requests", "number of requests with end_ns", _TOOK.count()
+    "request_count",
+    "Complete requests",
+    "requests",
+    "number of requests with end_ns",
+    _TOOK.count(),
 )
 UNFINISHED = _metric(
     "request_unfinished",

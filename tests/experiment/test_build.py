@@ -449,7 +449,9 @@ def test_requests_are_flows_from_the_server_and_a_load() -> None:
     flows = {flow["name"]: flow for flow in found["flows"]}
     (closed, messages) = found["requests"]
     assert closed["connections"] == ["closed-1", "closed-2"]
-    assert {(flows[name]["from"], flows[name]["to"]) for name in closed["connections"]} == {("a", "b")}
+    assert {(flows[name]["from"], flows[name]["to"]) for name in closed["connections"]} == {
+        ("a", "b")
+    }
     tcp = flows["closed-1"]["traffic"]["tcp"]
     assert (tcp["source"], tcp["nodelay"], flows["closed-1"]["dscp"]) == ("session", True, 46)
     assert closed["load"] == {"closed": {"think_ns": 2_000_000, "exponential": False}}

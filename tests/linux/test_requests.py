@@ -51,8 +51,8 @@ requests:
 duration: 5 s
 """
 KEYS = ("rtt", "loss", "request", "response", "writes", "nodelay", "session", "object")
-#: Time of a request that the guest's program takes beside the simulator's: it reads the clock, 256 ns
-#: each, where it wakes up, and asks for the state of its sockets.
+#: Time of a request that the guest's program takes beside the simulator's: it reads the clock, 256
+#: ns each, where it wakes up, and asks for the state of its sockets.
 PROGRAM_NS = 6_000
 #: Timers of TCP end with ticks, so that the program's time of earlier requests counts.
 TICKS_NS = 5 * PROGRAM_NS

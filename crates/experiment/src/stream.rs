@@ -47,7 +47,16 @@ impl Stream {
     pub(crate) fn bulk(algorithm: Algorithm, fq: Option<bool>) -> Self {
         let source = json!({"bulk": {"bytes": null, "refill_ns": 0}});
         let stack = LINUX.to_owned();
-        Self { algorithm, fq, source, sink: eager(), sides: [None, None], stack, nodelay: None, notsent_lowat: None }
+        Self {
+            algorithm,
+            fq,
+            source,
+            sink: eager(),
+            sides: [None, None],
+            stack,
+            nodelay: None,
+            notsent_lowat: None,
+        }
     }
 
     /// Reads the fields that every connection has. `choose`: reads the congestion control.

@@ -249,7 +249,8 @@ impl Exchanges {
     /// Sends waiting requests over free connections. A message needs no free one: messages take turns.
     fn send(&mut self, now: Time) {
         while let Some(&exchange) = self.queue.front() {
-            let of_message = self.spec.response.is_none().then(|| exchange % self.connections.len());
+            let of_message =
+                self.spec.response.is_none().then(|| exchange % self.connections.len());
             let free = |number: &usize| {
                 let connection = &self.connections[*number];
                 connection.connected && connection.waits.is_none()
