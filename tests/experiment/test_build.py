@@ -119,6 +119,7 @@ pages:
     lookup: 3 ms
     congestion_control: bbr
     fq: false
+    notsent_lowat: 16 KB
     request: 300 bytes
     objects:
       - {name: index, size: 10 KB, service: 7 ms}
@@ -430,6 +431,7 @@ def test_a_page_is_a_session_over_its_connections() -> None:
     assert {(flow["from"], flow["to"]) for flow in connections} == {("a", "b")}
     tcp = connections[0]["traffic"]["tcp"]
     assert (tcp["source"], tcp["congestion_control"], tcp["fq"]) == ("session", "bbr", False)
+    assert (tcp["notsent_lowat_bytes"], "nodelay" in tcp) == (16 * 1024, False)
     (session,) = found["sessions"]
     assert (session["start_ns"], session["start_jitter_ns"]) == (10**9, 5_000_000)
     (origin,) = session["origins"]
