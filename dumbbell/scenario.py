@@ -55,6 +55,14 @@ class LossGilbertElliott(TypedDict):
     bad_to_good: float
     loss_good: float
     loss_bad: float
+    every_ns: NotRequired[int | None]
+
+
+class LossState(TypedDict):
+    """`state`."""
+
+    chain: Any
+    every_ns: NotRequired[int | None]
 
 
 class LossScripted(TypedDict):
@@ -68,6 +76,7 @@ class LossOf(TypedDict, total=False):
 
     independent: LossIndependent
     gilbert_elliott: LossGilbertElliott
+    state: LossState
     scripted: LossScripted
 
 
@@ -399,6 +408,7 @@ class Slots(TypedDict):
     bytes: int
     pause_ns: int
     pause_every_ns: int
+    distribution: NotRequired[Any]
 
 
 class Change(TypedDict):

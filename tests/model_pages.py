@@ -26,6 +26,7 @@ _IMPAIRMENTS = {
     "policer": "token-buckets",
     "loss.independent": "loss",
     "loss.gilbert_elliott": "loss",
+    "loss.state": "loss",
     "loss.scripted": "loss",
     "corruption": "loss",
     "rewrites": "rewriting",

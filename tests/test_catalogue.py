@@ -124,6 +124,9 @@ ONE_OF = {
     "policer": "policer: {{rate: 8 Mbit/s, burst: 20 KiB}}",
     "loss.independent": "loss: {{independent: {{probability: 1 %}}}}",
     "loss.gilbert_elliott": "loss: {{gilbert_elliott: {{good_to_bad: 1 %, bad_to_good: 30 %}}}}",
+    "loss.state": "loss: {{state: {{p13: 1 %, p31: 30 %, p14: 1 ppm, every: 9 ms}}}}",
+    "netem": "shaper: {{tbf: {{rate: 10 Mbit/s, burst: 5 KiB}}}}, netem: {{limit: 90 packets, "
+    "delay: {{mean: 9 ms, jitter: 1 ms, distribution: pareto}}, loss: {{gemodel: {{p: 1 ppm}}}}}}",
     "loss.scripted": "loss: {{scripted: [{{flow: f, nth: 3}}]}}",
     "ack_aggregation": "ack_aggregation: {{max_wait: 5 ms, max_acks: 4}}",
     "slots": "slots: {{min: 1 ms, max: 4 ms, packets: 40}}",

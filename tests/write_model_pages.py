@@ -70,6 +70,7 @@ _BORROWED = {
     "jitter-and-reordering": [("model-agreement.md", "jitter", "Beside Linux 6.12.117")],
     "links": [("model-agreement.md", "links", "Beside Linux 6.12.117")],
     "loss": [("model-agreement.md", "loss", "Beside Linux 6.12.117")],
+    "netem": [("model-agreement.md", "netem", "Beside Linux 6.12.117")],
     "neighbours": [("model-agreement.md", "neighbours", "Beside Linux 6.12.117")],
     "rate-traces": [("model-agreement.md", "rate-traces", "Beside Linux 6.12.117")],
     "rewriting": [("model-agreement.md", "rewriting", "Beside Linux 6.12.117")],

@@ -22,13 +22,21 @@ _SEEDS, _STUDENT = 8, 2.998
 def look(case: Case, pipe: str) -> Advice | None:
     """See the module."""
     queue, flow = case.pipes[pipe]["queue"], case.flow_of(pipe)
-    if "netem" not in queue or flow is None or not queue["netem"]["jitter_ns"]:
+    if "netem" not in queue or flow is None:
+        return None
+    netem = queue["netem"]
+    # Twice the standard deviation, or the half width, of netem's own words.
+    width_ns = netem["jitter_ns"] or 2 * (netem.get("words") or {"jitter_ns": 0})["jitter_ns"]
+    if not width_ns:
         return None
     reordered = case.value("reordered_ratio", flow)
     if not reordered > _MUCH:
         return None
-    netem = queue["netem"]
-    fields = {"netem": netem_fields(netem, jitter_ns=0), "jitter": time_text(netem["jitter_ns"])}
+    shorter_ns = 0 if netem["jitter_ns"] else min(netem["delay_ns"], width_ns // 2)
+    mean = netem_fields(
+        netem, jitter_ns=0, delay_ns=netem["delay_ns"] - shorter_ns, spread_ns=0
+    )  # fmt: skip
+    fields = {"netem": mean, "jitter": time_text(width_ns)}
     mended = case.again(pipe, fields)
     if mended is None:
         return None
@@ -38,12 +46,12 @@ def look(case: Case, pipe: str) -> Advice | None:
     return Advice(
         "jitter",
         pipe,
-        f"netem draws a delay for each packet, so a jitter of {span(netem['jitter_ns'] / 2)} above "
+        f"netem draws a delay for each packet, so a jitter of {span(width_ns / 2)} above "
         "the gap between packets reorders them",
         f"{percent(reordered)} of the packets reordered, {mbps(case, flow)}; the same delays in "
         f"order: {percent(mended.value('reordered_ratio', flow))}, {mbps(mended, flow)}; "
         f"{number(factor)} times as much in the mean of {_SEEDS} seeds",
-        order(case, time_text(netem["jitter_ns"])),
+        order(case, time_text(width_ns)),
     )
 
 

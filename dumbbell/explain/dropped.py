@@ -44,6 +44,9 @@ def drop_causes(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
 def loss_at(pipe: Any, at_ns: int) -> tuple[Any, int | None]:
     """Loss of a pipe in force at a time, and the time of the change that set it."""
     loss, since = pipe["loss"], None
+    netem = pipe["queue"].get("netem") or {}
+    if netem.get("words"):
+        loss = netem["words"]["loss"]
     for change in pipe["changes"]:
         if change["at_ns"] <= at_ns and change["loss"] is not None:
             loss, since = change["loss"], change["at_ns"]
@@ -227,13 +230,15 @@ def _random(seen: Observed, drops: Sequence[Packet]) -> list[Link]:
     elif kind == "gilbert_elliott":
         what = What.BURST_LOSS
         run = _row_of_drops(seen, pipe, at)
+        every = spec.get("every_ns")
+        step = "packet" if every is None else f"step of {span(every)}"
         numbers |= {name: float(value) for name, value in spec.items()} | {"in_a_row": run}
         sentence = (
             f"{pipe} has bursty loss (Gilbert-Elliott){when}: a burst begins with probability"
-            f" {share(spec['good_to_bad'])} and ends with {share(spec['bad_to_good'])} per packet."
+            f" {share(spec['good_to_bad'])} and ends with {share(spec['bad_to_good'])} per {step}."
             f" It dropped {many(run, 'packet')} in a row here."
         )
-    elif kind == "independent":
+    elif kind in ("independent", "random"):
         what = What.RANDOM_LOSS
         numbers["probability"] = float(spec["probability"])
         sentence = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dumbbell.scenario import Pipe, Scenario, shaper_of
@@ -36,7 +37,25 @@ def mean_delay_s(pipe: Pipe) -> float:
 def longest_delay_s(pipe: Pipe) -> float:
     """Longest delay of a netem as the queue; 0: another queue."""
     netem = netem_of(pipe)
-    return 0.0 if netem is None else (netem["delay_ns"] + netem["jitter_ns"]) / 1e9
+    if netem is None:
+        return 0.0
+    return float(netem["delay_ns"] + netem["jitter_ns"] + spread_ns(netem)) / 1e9
+
+
+def spread_ns(netem: Mapping[str, Any]) -> int:
+    """Most by which a delay of netem's words differs from the mean, ns: tables end at 4."""
+    words = netem.get("words")
+    if not words:
+        return 0
+    return int(words["jitter_ns"]) * (1 if words["distribution"] == "uniform" else 4)
+
+
+def least_delay_ns(netem: Mapping[str, Any]) -> int:
+    """Shortest delay of a netem, ns."""
+    words = netem.get("words")
+    if words and words["reorder"]:
+        return 0
+    return max(int(netem["delay_ns"]) - spread_ns(netem), 0)
 
 
 def last_start_s(spec: Scenario) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from dumbbell._core import Network
+from dumbbell.limits.buckets import least_delay_ns, netem_of
 from dumbbell.limits.outages import Stretch, outages, union
 from dumbbell.limits.pipes import OPPORTUNITY_BYTES, least_time_s, own_rate_of, rate_of
 from dumbbell.scenario import Arrivals, Flow, Pipe, Scenario, Subflow, read_scenario, shaper_of
@@ -262,11 +263,12 @@ def _least_delay(path: list[Pipe]) -> float:
     total_ns = 0
     for pipe in path:
         changed = [one["delay_ns"] for one in pipe["changes"] if one["delay_ns"] is not None]
-        netem_ns = pipe["queue"].get("netem", {}).get("delay_ns")
-        if netem_ns is None:
+        netem = netem_of(pipe)
+        if netem is None:
             total_ns += min([pipe["delay_ns"], *changed])
         else:
-            total_ns += pipe["delay_ns"] + min([netem_ns, *changed])
+            least = min([netem["delay_ns"], *changed])
+            total_ns += pipe["delay_ns"] + least_delay_ns(netem | {"delay_ns": least})
     return total_ns / 1e9
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
+from dumbbell.limits.buckets import least_delay_ns, longest_delay_s
 from dumbbell.limits.outages import outages, within
 from dumbbell.scenario import Pipe, Scenario, shaper_of
 
@@ -126,6 +127,8 @@ def surplus_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
     delays += [one["delay_ns"] for one in pipe["changes"] if one["delay_ns"] is not None]
     shrinks_ns = sum(max(0, one - other) for one, other in pairwise(delays))
     shrinks_ns += pipe["jitter_ns"] + netem.get("jitter_ns", 0)
+    if netem.get("words"):
+        shrinks_ns += round(1e9 * longest_delay_s(pipe)) - least_delay_ns(netem)
     if reordering := pipe["reordering"]:
         shrinks_ns += reordering["extra_delay_ns"]
     if slots := pipe.get("slots"):

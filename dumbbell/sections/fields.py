@@ -14,18 +14,19 @@ from dumbbell.sections.base import Section
 
 __all__ = [
     "Access", "AckAggregation", "Arrivals", "Attack", "Band", "Bfifo", "BothDirections", "Bulk",
-    "Cake", "Capture", "Change", "Choke", "Codel", "Connection", "Constraint", "Drr", "DrrClass",
-    "Dualpi2", "DumbbellTemplate", "Empty", "Exit", "Expect", "Exponential", "FatTreeTemplate",
-    "Flow", "Fq", "FqCodel", "FqPie", "Framing", "GilbertElliott", "HeadDrop", "Host", "Htb",
-    "HtbClass", "Independent", "LeafSpineTemplate", "Link", "Lognormal", "Loss", "Mptcp",
-    "NeighbourDiscovery", "Netem", "Object", "OnOff", "Optimise", "Page", "ParallelPathsTemplate",
+    "Cake", "Capture", "Change", "Choke", "Codel", "Connection", "Constraint", "Correlated", "Drr",
+    "DrrClass", "Dualpi2", "DumbbellTemplate", "EarlyReorder", "Empty", "Exit", "Expect",
+    "Exponential", "FatTreeTemplate", "Flow", "FourStates", "Fq", "FqCodel", "FqPie", "Framing",
+    "Gemodel", "GilbertElliott", "HeadDrop", "Host", "Htb", "HtbClass", "Independent",
+    "LeafSpineTemplate", "Link", "Lognormal", "Loss", "Mptcp", "NeighbourDiscovery", "Netem",
+    "NetemDelay", "NetemLoss", "Object", "OnOff", "Optimise", "Page", "ParallelPathsTemplate",
     "Pareto", "ParkingLotTemplate", "Path", "Paths", "Peak", "Periodic", "Pfifo", "Pie", "Ping",
     "Pipe", "Plugin", "Point", "Policer", "Prio", "Program", "Queue", "Quic", "RateTrace", "Red",
     "Reordering", "Repeats", "Requests", "Rewrite", "Route", "Router", "Rrul", "RrulBestEffort",
     "Rtt", "RttFair", "Sampling", "ScriptedDrop", "Search", "Serial", "Sfq", "Shaper", "Sink",
-    "Size", "Slots", "Source", "Spray", "Spread", "Subflow", "Tap", "Tbf", "Tcp", "TcpDown",
-    "TcpOptions", "TcpUp", "Template", "TimeRange", "Trace", "Udp", "Until", "Video", "Voice",
-    "Workload",
+    "Size", "SlotDistribution", "Slots", "Source", "Spray", "Spread", "StateLoss", "Subflow",
+    "Tap", "Tbf", "Tcp", "TcpDown", "TcpOptions", "TcpUp", "Template", "TimeRange", "Trace",
+    "Udp", "Until", "Video", "Voice", "Workload",
 ]  # fmt: skip
 
 
@@ -210,6 +211,14 @@ class Constraint(Section):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class Correlated(Section):
+    """A probability, and the correlation of the random numbers behind it."""
+
+    probability: str
+    correlation: str | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class DrrClass(Section):
     """A class of DRR."""
 
@@ -271,6 +280,15 @@ class DumbbellTemplate(Section):
     pairs: str | int | None = None
     rtt: str | Mapping[str, str] | Rtt | Sequence[str]
     access: str | BothDirections | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EarlyReorder(Section):
+    """Early packets of a netem."""
+
+    probability: str
+    correlation: str | None = None
+    gap: str | int | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -356,6 +374,17 @@ class Flow(Section):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class FourStates(Section):
+    """Loss by four states: 1 received in a gap, 2 received in a burst, 3 lost in a burst, 4 lost in a gap."""
+
+    p13: str
+    p31: str | None = None
+    p32: str | None = None
+    p23: str | None = None
+    p14: str | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class FqCodel(Section):
     """FQ-CoDel. A queue with CoDel for each flow, served in turn, new flows first."""
 
@@ -406,6 +435,16 @@ class Framing(Section):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class Gemodel(Section):
+    """Gilbert–Elliott loss of a netem. The state in which a packet finds the chain decides."""
+
+    p: str
+    r: str | None = None
+    loss_bad: str | None = None
+    loss_good: str | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class GilbertElliott(Section):
     """Loss in bursts: two states (Gilbert 1960, Elliott 1963)."""
 
@@ -413,6 +452,7 @@ class GilbertElliott(Section):
     bad_to_good: str
     loss_good: str | None = None
     loss_bad: str | None = None
+    every: str | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -601,6 +641,7 @@ class Loss(Section):
     none: str | Empty | None = None
     independent: str | Independent | None = None
     gilbert_elliott: str | GilbertElliott | None = None
+    state: str | StateLoss | None = None
     scripted: str | Sequence[str | ScriptedDrop] | None = None
 
 
@@ -630,12 +671,37 @@ class NeighbourDiscovery(Section):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class NetemDelay(Section):
+    """Delay of a netem as in tc: jitter on both sides of a mean."""
+
+    mean: str
+    jitter: str | None = None
+    correlation: str | None = None
+    distribution: str | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetemLoss(Section):
+    """Models of loss of a netem, with tc's names."""
+
+    random: str | Correlated | None = None
+    state: str | FourStates | None = None
+    gemodel: str | Gemodel | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class Netem(Section):
     """Linux's netem as the queue. `limit` counts delayed packets as well as queued ones."""
 
-    delay: str | None = None
+    delay: str | NetemDelay | None = None
     jitter: str | None = None
     limit: str
+    loss: str | NetemLoss | None = None
+    ecn: str | bool | int | None = None
+    duplicate: str | Correlated | None = None
+    corrupt: str | Correlated | None = None
+    reorder: str | EarlyReorder | None = None
+    seed: str | int | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -1202,11 +1268,22 @@ class Size(Section):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class SlotDistribution(Section):
+    """Waits for slots from a distribution, as tc's `slot distribution`."""
+
+    name: str
+    delay: str
+    jitter: str
+    seed: str | int | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class Slots(Section):
     """Slots in which packets leave. Names and meaning as in netem's `slot`."""
 
     min: str | None = None
-    max: str
+    max: str | None = None
+    distribution: str | SlotDistribution | None = None
     packets: str | int | None = None
     bytes: str | None = None
     pause: str | None = None
@@ -1238,6 +1315,18 @@ class Spread(Section):
     _names: ClassVar[dict[str, str]] = {"from_": "from"}
     from_: str
     to: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StateLoss(Section):
+    """Loss by four states: 1 received in a gap, 2 received in a burst, 3 lost in a burst, 4 lost in a gap."""
+
+    p13: str
+    p31: str | None = None
+    p32: str | None = None
+    p23: str | None = None
+    p14: str | None = None
+    every: str | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -31,6 +31,9 @@ def pipe_words(pipe: Mapping[str, Any]) -> list[str]:
         words.append(f"{limits['limit_packets']} packets")
     if pipe["loss"] != "none":
         words.append(loss_words(pipe["loss"]))
+    own = netem.get("words")
+    if own and own["loss"] != "none":
+        words.append(loss_words(own["loss"]))
     return words
 
 
@@ -44,8 +47,9 @@ def rate_words(bps: int) -> str:
 
 def loss_words(loss: Mapping[str, Any]) -> str:
     """`1 % loss`."""
-    if "independent" in loss:
-        return f"{loss['independent']['probability'] * 100:g} % loss"
+    for kind in ("independent", "random"):
+        if kind in loss:
+            return f"{loss[kind]['probability'] * 100:g} % loss"
     return f"{next(iter(loss)).replace('_', '–')} loss"
 
 

@@ -142,9 +142,12 @@ def _pipe(pipe: Pipe) -> PipeSetting:
     packets, size = options.get("limit_packets"), options.get("limit_bytes")
     limits = [*([packets * FRAME_BYTES] if packets else []), *([size] if size else [])]
     changes = tuple((one["at_ns"] * 1e-9, change_words(one)) for one in pipe["changes"])
-    loss = pipe["loss"] if isinstance(pipe["loss"], dict) else {}
+    lost = pipe["loss"]
+    if "netem" in pipe["queue"] and pipe["queue"]["netem"].get("words"):
+        lost = pipe["queue"]["netem"]["words"]["loss"]
+    loss = lost if isinstance(lost, dict) else {}
     limit = min(limits, default=None)
-    bursty = "gilbert_elliott" in loss
+    bursty = not loss.keys().isdisjoint(("gilbert_elliott", "gemodel", "state"))
     filters = options.get("ack_filter", "no-ack-filter") != "no-ack-filter"
     return PipeSetting(
         rate_of(pipe),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dumbbell.translate.netem import Netem
+from dumbbell.translate.netem_qdisc import Netem
 from dumbbell.translate.stage import Pipe, Reading, Value
 from dumbbell.translate.tbf import framing_word
 from dumbbell.translate.units import rate_text, size_text

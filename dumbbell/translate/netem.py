@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dumbbell.translate.mistakes import Note
-from dumbbell.translate.stage import Pipe, Reading, Value
+from dumbbell.translate.netem_qdisc import DISTRIBUTIONS, LIMIT, Netem, correlated, spread_of
+from dumbbell.translate.stage import Reading, Value
 from dumbbell.translate.units import rate_text, share_text, size_text, time_text
 
 #: Words that may begin a part, as tc's help names them.
@@ -15,124 +14,10 @@ WORDS = (
     "limit", "delay", "latency", "jitter", "distribution", "loss", "drop", "corrupt", "duplicate",
     "reorder", "gap", "rate", "slot", "ecn", "seed",
 )  # fmt: skip
-_DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
 _LOSSES = ("random", "state", "gemodel")
-LIMIT = 1000
+_SEED_MAX = 2**53
+_FILE = "with its file beside the experiment, `distribution: NAME.dist`"
 _UNIFORM = "of the same standard deviation, ± "
-
-
-def spread_of(jitter: int, distribution: str) -> int:
-    """Half the width of uniform values of the same standard deviation as the table's."""
-    factor = 1.0 if distribution == "uniform" else math.sqrt(3)
-    return round(jitter * factor / 1000) * 1000
-
-
-@dataclass
-class Netem:
-    """Parameters of a netem; times in ns."""
-
-    limit: int = LIMIT
-    delay: int = 0
-    jitter: int = 0
-    distribution: str = "uniform"
-    loss: Value | None = None
-    corrupt: Fraction = Fraction(0)
-    duplicate: Fraction = Fraction(0)
-    reorder: Fraction = Fraction(0)
-    gap: int = 0
-    rate: int | None = None
-    framing: dict[str, Value] = field(default_factory=dict)
-    slots: dict[str, Value] = field(default_factory=dict)
-
-    @property
-    def shortest(self) -> int:
-        """Shortest delay."""
-        return max(self.delay - self.spread, 0)
-
-    @property
-    def spread(self) -> int:
-        """Half the width of the uniform delay: of the same standard deviation as the table's."""
-        return spread_of(self.jitter, self.distribution)
-
-    @property
-    def width(self) -> int:
-        """Width of the uniform delay."""
-        return self.delay + self.spread - self.shortest
-
-    def impairments(self) -> dict[str, Value]:
-        """Fields that do not depend on the queue."""
-        made: dict[str, Value] = {}
-        if self.loss is not None:
-            made["loss"] = self.loss
-        if self.corrupt:
-            made["corruption"] = share_text(self.corrupt)
-        if self.duplicate:
-            made["duplication"] = share_text(self.duplicate)
-        return made
-
-    def pipe(self, frame: int, shaper: dict[str, Value] | None = None) -> Pipe:
-        """The pipe of this netem, alone or below a token bucket (`shaper`)."""
-        made: dict[str, Value] = {}
-        serial = False
-        if shaper is not None:
-            made |= shaper
-        elif self.rate is not None:
-            serial = bool(self.slots) or not self.delay + self.jitter or bool(self.reorder)
-            made |= self._rate_fields(frame, serial)
-        early = self.early
-        if self.slots:
-            made |= {"buffer": f"{self.limit} packets", "slots": self.slots}
-            made |= self._delay_fields() if not early else {}
-        elif early:
-            if serial or shaper is not None:
-                made["buffer"] = f"{self.limit} packets"
-        elif serial:
-            made["buffer"] = f"{self.limit} packets"
-        else:
-            own: dict[str, Value] = {}
-            if self.shortest:
-                own["delay"] = time_text(self.shortest)
-            in_order = self.rate is not None
-            if self.width and not in_order:
-                own["jitter"] = time_text(self.width)
-            own["limit"] = f"{self.limit} packets"
-            made["netem"] = own
-            if self.width and in_order:
-                made["jitter"] = time_text(self.width)
-        if early:
-            late = {"probability": share_text(1 - early), "extra_delay": time_text(self.delay)}
-            made["reordering"] = late
-        made |= self.impairments()
-        return Pipe(made, delay_ns=self.delay, rate_bps=self.rate)
-
-    def _rate_fields(self, frame: int, serial: bool) -> dict[str, Value]:
-        assert self.rate is not None
-        if serial:
-            made: dict[str, Value] = {"rate": rate_text(self.rate)}
-        else:
-            burst = size_text(frame)
-            bucket = {"rate": rate_text(self.rate), "burst": burst, "initial": "full"}
-            made = {"shaper": {"tbf": bucket}}
-        return made | ({"framing": self.framing} if self.framing else {})
-
-    def _delay_fields(self) -> dict[str, Value]:
-        made: dict[str, Value] = {}
-        if self.shortest:
-            made["delay"] = time_text(self.shortest)
-        if self.width:
-            made["jitter"] = time_text(self.width)
-        return made
-
-    @property
-    def early(self) -> Fraction:
-        """Mean share of packets that `reorder` sends at once (netem_enqueue)."""
-        if not self.reorder or not self.delay:
-            return Fraction(0)
-        return 1 / (max(self.gap, 1) - 1 + 1 / self.reorder)
-
-    def pipes(self, below: list[Pipe], frame: int) -> list[Pipe]:
-        """See `Stage`: packets enter the child after their delay."""
-        return [self.pipe(frame), *below]
 
 
 def read(reading: Reading) -> Netem:
@@ -157,10 +42,10 @@ def read(reading: Reading) -> Netem:
             setattr(made, word, share)
             field_name = {"corrupt": "corruption", "duplicate": "duplication"}[word]
             reading.became(f"{word} {share_text(share)}", f"{field_name} {share_text(share)}")
-            _correlation(reading, word)
+            _correlation(reading, made, word)
         elif word == "reorder":
             made.reorder = words.percent("reorder")
-            _correlation(reading, "reorder")
+            _correlation(reading, made, "reorder")
             if words.take_if("gap"):
                 made.gap = words.count("gap")
         elif word == "gap":
@@ -170,13 +55,21 @@ def read(reading: Reading) -> Netem:
         elif word == "slot":
             _slot(reading, made)
         elif word == "ecn":
-            reading.lost("ecn", "no counterpart: the model of loss drops, it does not mark")
+            made.ecn = True
         else:
-            reading.lost(f"seed {words.count('seed', 2**64 - 1)}", "no counterpart: see --seed")
-    if not made.early and not (made.slots and made.delay):
+            _seed(reading, made)
+    if not (made.slots and made.delay):
         _remark_limit(reading, made, limit_line, place)
     _remark(reading, made)
     return made
+
+
+def _seed(reading: Reading, made: Netem) -> None:
+    seed = reading.words.count("seed", 2**64 - 1)
+    if seed <= _SEED_MAX:
+        made.seed = seed
+    else:
+        reading.lost(f"seed {seed}", f"a seed has at most {_SEED_MAX}")
 
 
 def _remark_limit(reading: Reading, made: Netem, line: int, place: int) -> None:
@@ -204,25 +97,22 @@ def _delay(reading: Reading, made: Netem, word: str) -> None:
     made.delay = words.time(word)
     if words.number_follows:
         made.jitter = words.time(f"jitter of {word}")
-        _correlation(reading, word)
+        _correlation(reading, made, "delay")
     if words.peek() == "distribution":
         words.take()
         made.distribution = _distribution(reading)
 
 
 def _distribution(reading: Reading) -> str:
-    name = reading.words.value("distribution", "a name", _DISTRIBUTIONS)
-    if name not in _DISTRIBUTIONS and not name.replace("-", "").replace("_", "").isalnum():
-        raise reading.words.mistake("distribution has no such name", name, _DISTRIBUTIONS)
+    name = reading.words.value("distribution", "a name", DISTRIBUTIONS)
+    if name not in DISTRIBUTIONS and not name.replace("-", "").replace("_", "").isalnum():
+        raise reading.words.mistake("distribution has no such name", name, DISTRIBUTIONS)
     return name
 
 
-def _correlation(reading: Reading, of: str) -> None:
+def _correlation(reading: Reading, made: Netem, of: str) -> None:
     if reading.words.number_follows:
-        share = reading.words.percent(f"correlation of {of}")
-        if share:
-            text = "no counterpart: packets draw independently of each other"
-            reading.lost(f"{of} … {share_text(share)} (correlation)", text)
+        made.correlations[of] = reading.words.percent(f"correlation of {of}")
 
 
 def _loss(reading: Reading, made: Netem) -> None:
@@ -234,28 +124,37 @@ def _loss(reading: Reading, made: Netem) -> None:
         raise words.mistake("loss should be a percentage", words.peek(), ("1%", *_LOSSES))
     if kind == "random":
         share = words.percent("loss")
+        reading.became(f"loss {share_text(share)}", f"independent loss of {share_text(share)}")
+        _correlation(reading, made, "loss")
+        made.plain_loss = True
+        made.loss = made.netem_loss = None
         if share:
             made.loss = share_text(share)
-        reading.became(f"loss {share_text(share)}", f"independent loss of {share_text(share)}")
-        _correlation(reading, "loss")
+            own = correlated(share, made.correlations.get("loss"))
+            made.netem_loss = {"random": own} if isinstance(own, dict) else own
         return
     parts = [words.percent(f"loss {kind}")]
     while words.number_follows and len(parts) < (4 if kind == "gemodel" else 5):
         parts.append(words.percent(f"loss {kind}"))
     given = f"loss {kind} " + " ".join(map(share_text, parts))
     if kind == "gemodel":
-        made.loss = _gilbert(*_filled(parts, [parts[0], 1 - parts[0], Fraction(1), Fraction(0)]))
+        p, r, bad, good = _filled(parts, [parts[0], 1 - parts[0], Fraction(1), Fraction(0)])
+        made.loss, made.plain_loss = _gilbert(p, r, bad, good), True
+        made.netem_loss = {"gemodel": _shares(p=p, r=r, loss_bad=bad, loss_good=good)}
     else:
         p13, p31, p32, p23, p14 = _filled(
             parts, [parts[0], 1 - parts[0], *map(Fraction, (0, 1, 0))]
         )
         made.loss = _gilbert(p13, p31, Fraction(1), Fraction(0))
-        if p32 or p14:
-            text = "two of the four states have no counterpart: P13 and P31 alone are used"
-            reading.lost(f"loss state … P32 {share_text(p32)} P14 {share_text(p14)}", text)
-        elif p23 != 1:
+        made.plain_loss = not (p32 or p14)
+        made.netem_loss = {"state": _shares(p13=p13, p31=p31, p32=p32, p23=p23, p14=p14)}
+        if made.plain_loss and p23 != 1:
             reading.lost(f"P23 {share_text(p23)}", "without effect: P32 is 0")
-    reading.became(given, "Gilbert-Elliott")
+    reading.became(given, "Gilbert-Elliott" if made.plain_loss else "four states")
+
+
+def _shares(**shares: Fraction) -> Value:
+    return {name: share_text(share) for name, share in shares.items()}
 
 
 def _filled(given: list[Fraction], defaults: list[Fraction]) -> list[Fraction]:
@@ -296,25 +195,31 @@ def _rate(reading: Reading, made: Netem) -> None:
 def _slot(reading: Reading, made: Netem) -> None:
     words = reading.words
     if words.take_if("distribution"):
-        name = words.value("slot distribution", "a name", _DISTRIBUTIONS)
+        name = words.value("slot distribution", "a name", DISTRIBUTIONS)
         mean = words.time("slot distribution")
         spread = words.time("slot distribution") if words.number_follows else 0
+        if spread and name in DISTRIBUTIONS[1:]:
+            made.slots["distribution"] = {
+                "name": name, "delay": time_text(mean), "jitter": time_text(spread)
+            }  # fmt: skip
         half = spread_of(spread, name)
         least, most = max(mean - half, 0), mean + half
-        if name != "uniform":
-            text = f"{_UNIFORM}{time_text(half)}"
-            reading.lost(f"slot distribution {name}", f"no counterpart: uniform wait {text}")
-        if half > mean:
-            reading.lost(f"slot {time_text(mean)} {time_text(spread)}", "draws below 0 are missing")
+        if spread and name not in DISTRIBUTIONS:
+            text = f"uniform wait {_UNIFORM}{time_text(half)}; {_FILE}"
+            reading.lost(f"slot distribution {name}", text)
     else:
         least = words.time("slot")
         most = words.time("slot") if words.number_follows else least
-    made.slots = {"min": time_text(least), "max": time_text(max(most, 1))}
+    text = f"slots, a wait of {time_text(least)} to {time_text(max(most, 1))}"
+    if "distribution" in made.slots:
+        text = "slots with waits of this distribution"
+    else:
+        made.slots = {"min": time_text(least), "max": time_text(max(most, 1))}
     while (word := words.peek()) in ("packets", "bytes"):
         words.take()
         count = words.count(word, 2**31 - 1) if word == "packets" else words.size(word)
         made.slots[word] = count if word == "packets" else size_text(count)
-    reading.became("slot", f"slots, a wait of {time_text(least)} to {time_text(max(most, 1))}")
+    reading.became("slot", text)
 
 
 def _remark(reading: Reading, made: Netem) -> None:
@@ -324,9 +229,16 @@ def _remark(reading: Reading, made: Netem) -> None:
         raise words.mistake(
             "reorder is not possible without a delay", allowed=("delay 10ms reorder 25%",)
         )
-    if made.jitter and made.distribution != "uniform":
-        text = f"no counterpart: uniform delay {_UNIFORM}{time_text(made.spread)}"
-        reading.lost(f"distribution {made.distribution}", text)
+    if made.distribution not in DISTRIBUTIONS:
+        if made.jitter:
+            text = f"uniform delay {_UNIFORM}{time_text(made.spread)}; {_FILE}"
+            reading.lost(f"distribution {made.distribution}", text)
+        # Of the same standard deviation.
+        made.jitter, made.distribution = made.spread, "uniform"
+    if made.worded:
+        _remark_words(reading, made)
+        return
+    _remark_missing(reading, made)
     if made.delay or made.jitter:
         given = f"delay {time_text(made.delay)}"
         text = f"delay {time_text(made.delay)}"
@@ -335,15 +247,14 @@ def _remark(reading: Reading, made: Netem) -> None:
             text = f"delay {time_text(made.shortest)}, jitter {time_text(made.width)}"
             kept = made.rate is not None or made.slots
             text += ": netem draws mean ± jitter; " + ("order is kept" if kept else "it reorders")
-        if not made.early:
-            reading.became(given, text)
+        reading.became(given, text)
     if made.spread > made.delay:
         reading.lost(
             f"delay {time_text(made.delay)} {time_text(made.jitter)}",
             "draws below 0, which netem sends at once, are missing",
         )
     if made.early:
-        _remark_reorder(reading, made)
+        reading.lost(f"reorder {share_text(made.reorder)}", "no counterpart beside these words")
     elif made.gap:
         reading.lost(f"gap {made.gap}", "without effect: there is no reorder")
     if made.rate is not None:
@@ -352,19 +263,36 @@ def _remark(reading: Reading, made: Netem) -> None:
         reading.lost(f"limit {made.limit}", "does not count delayed packets beside slots")
 
 
-def _remark_reorder(reading: Reading, made: Netem) -> None:
-    share = share_text(round(1 - made.early, 9))
-    reading.became(
-        f"reorder {share_text(made.reorder)}",
-        f"the other packets are late: {share} by {time_text(made.delay)}",
-    )
+def _remark_missing(reading: Reading, made: Netem) -> None:
+    """Remarks words that netem has, and the fields of a link have not."""
+    beside = "slots" if made.slots else "a rate that keeps the order of jitter"
+    if made.jitter and made.distribution != "uniform":
+        text = f"no counterpart beside {beside}: uniform delay {_UNIFORM}{time_text(made.spread)}"
+        reading.lost(f"distribution {made.distribution}", text)
+    for word, share in made.correlations.items():
+        if share and word in made.drawn:
+            text = f"no counterpart beside {beside}: packets draw independently of each other"
+            reading.lost(f"{word} … {share_text(share)} (correlation)", text)
+    if not made.plain_loss:
+        reading.lost("loss state", f"beside {beside} P13 and P31 alone are used")
+    if made.ecn and made.loss is not None:
+        reading.lost("ecn", f"no counterpart beside {beside}: packets are dropped")
+    if made.seed is not None and made.drawn:
+        reading.lost(f"seed {made.seed}", f"no counterpart beside {beside}: see --seed")
+
+
+def _remark_words(reading: Reading, made: Netem) -> None:
+    """Remarks the words that netem's fields of the same name have."""
     if made.jitter:
-        reading.lost(f"jitter {time_text(made.jitter)}", "no counterpart beside reorder")
-    if made.gap > 1:
-        reading.lost(
-            f"gap {made.gap}", "no counterpart: a share of the same mean, drawn for each packet"
-        )
-    reading.lost(f"limit {made.limit}", "does not count delayed packets beside reorder")
+        given = f"delay {time_text(made.delay)} {time_text(made.jitter)}"
+        reading.became(given, f"netem's delay, {made.distribution}; it reorders")
+    if made.early:
+        share = share_text(made.reorder)
+        reading.became(f"reorder {share}", "netem's reorder: these packets are sent at once")
+        if made.rate is not None:
+            reading.lost(f"reorder {share}", "the rate delays early packets, too")
+    if made.rate is not None:
+        _remark_rate(reading, made)
 
 
 def _remark_rate(reading: Reading, made: Netem) -> None:

@@ -137,7 +137,8 @@ def test_tcconfig() -> None:
     assert pipe["shaper"]["tbf"] == {
         "rate_bps": 250_000, "burst_bytes": 32_000, "initial_bytes": 32_000, "peak": None,
     }  # fmt: skip
-    assert pipe["loss"] == {"independent": {"probability": 0.005}}
+    words = pipe["queue"]["netem"]["words"]
+    assert words["loss"] == {"random": {"probability": 0.005, "correlation": 0}}
 
 
 def test_sqm() -> None:

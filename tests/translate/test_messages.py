@@ -73,8 +73,8 @@ def test_defaults_of_variables() -> None:
     assert pipes(own, "app-eth0", "c.yaml")["queue"]["netem"]["delay_ns"] == 30_000_000
 
 
-def test_beside_reorder_the_limit_has_one_comment() -> None:
-    text = of(f"{ROOT} netem delay 10ms reorder 25% limit 100").text
+def test_beside_slots_the_limit_has_one_comment() -> None:
+    text = of(f"{ROOT} netem delay 10ms slot 1ms 2ms limit 100").text
     assert text.count("limit 100") == 2  # the command, and the comment
     assert "lost: limit 100: does not count delayed packets" in text
-    assert "(no limit)" not in of(f"{ROOT} netem delay 10ms reorder 25%").text
+    assert "(no limit)" not in of(f"{ROOT} netem delay 10ms slot 1ms 2ms").text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.translate.helpers import lost, of, pipes, refusal
@@ -32,18 +34,40 @@ def test_netem_with_a_rate_alone_is_a_wire() -> None:
     assert pipe["queue"]["drop_tail"]["limit_packets"] == 50
 
 
-def test_a_distribution_keeps_its_standard_deviation() -> None:
-    queue = pipes(f"{ROOT} netem delay 100ms 20ms distribution normal")["queue"]["netem"]
-    assert queue["jitter_ns"] == pytest.approx(20e6 * 12**0.5, rel=1e-4)
-    assert queue["delay_ns"] + queue["jitter_ns"] / 2 == pytest.approx(100e6, rel=1e-4)
+def words(text: str) -> dict[str, Any]:
+    """Words of netem."""
+    return dict(pipes(f"{ROOT} netem {text}")["queue"]["netem"]["words"])
 
 
-def test_a_distribution_of_slots_keeps_its_standard_deviation() -> None:
-    text = f"{ROOT} netem slot distribution normal 10ms 2ms"
-    slots = pipes(text)["slots"]
-    assert slots["max_ns"] - slots["min_ns"] == pytest.approx(2e6 * 12**0.5, rel=1e-3)
-    assert slots["max_ns"] + slots["min_ns"] == pytest.approx(20e6, rel=1e-4)
+def test_delays_have_their_distribution_and_correlation() -> None:
+    normal = words("delay 100ms 20ms 25% distribution normal")
+    assert (normal["jitter_ns"], normal["distribution"]) == (20_000_000, "normal")
+    assert normal["delay_correlation"] == 0.25
+    # Draws below 0 are sent at once.
+    assert words("delay 1ms 2ms")["jitter_ns"] == 2_000_000
+
+
+def test_beside_a_rate_a_distribution_keeps_its_standard_deviation() -> None:
+    """netem with a rate keeps the order of packets, so the jitter is that of the link."""
+    text = f"{ROOT} netem delay 100ms 20ms distribution normal rate 10mbit"
+    pipe = pipes(text)
+    assert pipe["jitter_ns"] == pytest.approx(20e6 * 12**0.5, rel=1e-4)
+    middle = pipe["queue"]["netem"]["delay_ns"] + pipe["jitter_ns"] / 2
+    assert middle == pytest.approx(100e6, rel=1e-4)
     assert "standard deviation" in lost(text)[0]
+    own = f"{ROOT} netem delay 100ms 20ms distribution mine"
+    assert pipes(own)["queue"]["netem"]["jitter_ns"] == pytest.approx(20e6 * 12**0.5, rel=1e-4)
+    assert "mine" in lost(own)[0]
+
+
+def test_slots_have_their_distribution() -> None:
+    text = f"{ROOT} netem slot distribution normal 10ms 2ms packets 4"
+    slots = pipes(text)["slots"]
+    waits = slots["distribution"]
+    assert (waits["distribution"], waits["delay_ns"], waits["jitter_ns"]) == (
+        "normal", 10_000_000, 2_000_000
+    )  # fmt: skip
+    assert slots["packets"] == 4 and lost(text) == []
 
 
 def test_losses() -> None:
@@ -56,11 +80,28 @@ def test_losses() -> None:
     assert (state["good_to_bad"], state["bad_to_good"], state["loss_bad"]) == (0.05, 0.2, 1)
 
 
-def test_reorder_sends_early_so_the_others_are_late() -> None:
-    late = pipes(f"{ROOT} netem delay 10ms reorder 25% 50%")["reordering"]
-    assert late == {"probability": 0.75, "extra_delay_ns": 10_000_000}
-    gap = pipes(f"{ROOT} netem delay 10ms reorder 100% gap 5")["reordering"]
-    assert gap["probability"] == pytest.approx(0.8)  # every fifth packet is early
+def test_losses_of_netem_itself() -> None:
+    assert words("loss 1% 25%")["loss"]["random"] == {"probability": 0.01, "correlation": 0.25}
+    chain = words("loss state 1% 20% 30% 50% 0.1%")["loss"]["state"]
+    assert chain == {"p13": 0.01, "p31": 0.2, "p32": 0.3, "p23": 0.5, "p14": 0.001}
+    marked = words("loss gemodel 1% 10% 70% 0.1% ecn")
+    assert marked["ecn"]
+    assert marked["loss"]["gemodel"] == {"p": 0.01, "r": 0.1, "loss_bad": 0.7, "loss_good": 0.001}
+
+
+def test_correlation_and_seed() -> None:
+    both = words("duplicate 2% 50% corrupt 1% 40% seed 7")
+    assert both["duplicate"] == {"probability": 0.02, "correlation": 0.5}
+    assert both["corrupt"] == {"probability": 0.01, "correlation": 0.4}
+    assert both["seed"] == 7
+    assert "18446744073709551615" in lost(f"{ROOT} netem loss 1% seed 18446744073709551615")[0]
+
+
+def test_reorder_sends_early() -> None:
+    early = words("delay 10ms reorder 25% 50%")["reorder"]
+    assert early == {"probability": 0.25, "correlation": 0.5, "gap": 1}
+    gap = words("delay 10ms reorder 100% gap 5")["reorder"]
+    assert (gap["probability"], gap["gap"]) == (1, 5)
 
 
 def test_other_parts_of_netem() -> None:
@@ -196,9 +237,11 @@ def test_a_variable_without_a_value_is_said() -> None:
 
 
 def test_words_have_the_line_where_they_stand() -> None:
-    text = f"# first\n{ROOT} netem \\\n  delay 10ms 5ms \\\n  25% loss 1%"
+    text = f"# first\n{ROOT} netem \\\n  delay 10ms 5ms \\\n  25% rate 1mbit"
     assert [note.line for note in of(text).lost] == [4]
-    assert refusal(text.replace("loss 1%", "lost 1%")).startswith("x.sh:4: netem has no such word")
+    assert refusal(text.replace("rate 1mbit", "lost 1%")).startswith(
+        "x.sh:4: netem has no such word"
+    )
 
 
 def test_a_script_in_quotes_over_several_lines() -> None:
@@ -225,7 +268,9 @@ def test_a_script_that_cleans_up_keeps_its_words() -> None:
 
 
 def test_words_without_a_counterpart_are_said_with_their_line() -> None:
-    text = f"# first\n{ROOT} netem delay 10ms 5ms 25% loss 1% 30% distribution pareto ecn"
+    text = (
+        f"# first\n{ROOT} netem delay 10ms 5ms 25% loss 1% 30% distribution pareto ecn rate 1mbit"
+    )
     found = of(text, "x.sh")
     assert {note.line for note in found.lost} == {2}
     words = " ".join(map(str, found.lost))

@@ -263,7 +263,7 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
         if room < 0.55:
             found["buffer"] = VALUES["buffer"](draw)
         elif room < 0.7 and "rate" not in found:
-            found["netem"] = draw.drawn("NetemSpec", 0.3)
+            found["netem"] = netem(draw)
         elif "rate" in found:
             found["queue"] = queue(draw)
             if "htb" in found["queue"] or _shapes(found["queue"]):
@@ -289,6 +289,54 @@ def pipe(draw: Draw, share: float = 0.12, *, both: bool = True) -> dict[str, Any
         found["forward"] = {"loss": draw.share(5), "jitter": draw.time(1, 5000)}
     if both and draw.chance(0.1):
         found["backward"] = {"loss": draw.share(5), "delay": draw.time(1, 20_000)}
+    if {*found.get("netem", {})} - {"delay", "jitter", "limit"}:
+        _without_losses(found)
+    return found
+
+
+def _without_losses(found: dict[str, Any]) -> None:
+    """Takes out what the words of netem exclude."""
+    for name in ("loss", "corruption", "duplication", "ack_aggregation"):
+        found.pop(name, None)
+    for part in (*found.get("changes", []), found.get("forward", {}), found.get("backward", {})):
+        part.pop("loss", None)
+    found["changes"] = [one for one in found.get("changes", []) if len(one) > 1]
+
+
+def netem(draw: Draw) -> dict[str, Any]:
+    """Linux's netem: plain, or with the words of tc."""
+    found: dict[str, Any] = {}
+    for name in ("delay", "jitter"):
+        if draw.chance(0.3):
+            found[name] = VALUES[name](draw)
+    found["limit"] = VALUES["limit"](draw)
+    own = Draw(int(found["limit"].split()[0]))  # A stream of its own changes no other draw.
+    return words(own) | {"limit": found["limit"]} if own.chance(0.4) else found
+
+
+def words(draw: Draw) -> dict[str, Any]:
+    """Words of netem."""
+    curve = draw.one("uniform", "normal", "pareto", "paretonormal")
+    delay = {"mean": draw.time(100, 20_000), "jitter": draw.time(1, 9000)}
+    found: dict[str, Any] = {"delay": delay | {"distribution": curve}}
+    if draw.chance(0.4):
+        delay = found["delay"] | {"correlation": draw.share(90)}
+        found["delay"] = delay
+    both = {"probability": draw.share(20), "correlation": draw.share(90)}
+    for name in ("duplicate", "corrupt", "reorder"):
+        if draw.chance(0.3):
+            found[name] = draw.one(both, draw.share(5))
+    if draw.chance(0.2):
+        found["reorder"] = both | {"gap": draw.whole(1, 9)}
+    if draw.chance(0.5):
+        states = {"p13": draw.share(5), "p31": draw.share(50), "p32": draw.share(50)}
+        gemodel = {"p": draw.share(5), "r": draw.share(90), "loss_bad": draw.share(90)}
+        states |= {"p14": draw.share(1), "p23": draw.share(90)}
+        gemodel |= {"loss_good": draw.share(1)}
+        found["loss"] = draw.one({"random": both}, {"state": states}, {"gemodel": gemodel})
+        found["ecn"] = draw.chance(0.5)
+    if draw.chance(0.2):
+        found["seed"] = draw.whole(0, 1 << 53)
     return found
 
 
@@ -313,6 +361,9 @@ def slots(draw: Draw) -> dict[str, Any]:
     found: dict[str, Any] = {"max": draw.time(2000, 20_000)}
     if draw.chance(0.5):
         found["min"] = draw.time(1, 2000)
+    if draw.chance(0.1):
+        waits = {"delay": draw.time(2000, 9000), "jitter": draw.time(1, 9000)}
+        found = {"distribution": waits | {"name": draw.one("normal", "pareto")}}
     if draw.chance(0.3):
         found["packets"] = draw.whole(1, 64)
     if draw.chance(0.3):
@@ -350,13 +401,16 @@ def scripted(draw: Draw) -> dict[str, Any]:
 
 def loss(draw: Draw) -> Any:
     """Every kind of loss."""
-    kind = draw.one("share", "independent", "gilbert_elliott", "scripted", "none")
+    kind = draw.one("share", "independent", "gilbert_elliott", "state", "scripted", "none")
     if kind == "share":
         return draw.share(5)
     if kind == "scripted":
         return scripted(draw)
     if kind == "none":
         return "none"
+    if kind == "state":
+        states = {"p13": draw.share(5), "p31": draw.share(50), "p32": draw.share(50)}
+        return {kind: states | {"p14": draw.share(1), "p23": draw.share(90)}}
     names = {"independent": "IndependentSpec", "gilbert_elliott": "GilbertElliottSpec"}
     return {kind: draw.drawn(names[kind], 0.4)}
 
@@ -568,7 +622,7 @@ VALUES: Mapping[str, Value] = {
     "ack_aggregation": lambda d: d.drawn("AckAggregationSpec", 1),
     "slots": slots,
     "rewrites": rewrites,
-    "netem": lambda d: d.drawn("NetemSpec", 0.3),
+    "netem": netem,
     "shaper": lambda d: {"tbf": d.drawn("TbfSpec", 0.3)},
     "changes": lambda d: changes(d, rate=False),
     "bands": lambda d: classes(d, "BandSpec"),

@@ -1,12 +1,13 @@
 //! Losses, slots, and changes of a pipe over time.
 
+use crate::netem::{four_states, Waits};
 use crate::quantity::{positive_time, rate, share, size, time};
 use crate::read::{Node, Result};
 use serde_json::{json, Map, Value};
 
 /// Loss in the form of the scenario.
 pub(crate) fn loss(node: &Node<'_>) -> Result<Value> {
-    const KINDS: &[&str] = &["none", "independent", "gilbert_elliott", "scripted"];
+    const KINDS: &[&str] = &["none", "independent", "gilbert_elliott", "state", "scripted"];
     if node.text() == Some("none") {
         return Ok("none".into());
     }
@@ -23,12 +24,24 @@ pub(crate) fn loss(node: &Node<'_>) -> Result<Value> {
         }
         "gilbert_elliott" => {
             let fields = node.any_fields()?;
-            json!({"gilbert_elliott": {
+            let mut made = json!({"gilbert_elliott": {
                 "good_to_bad": share(&fields.need("good_to_bad")?)?,
                 "bad_to_good": share(&fields.need("bad_to_good")?)?,
                 "loss_good": fields.read("loss_good", share)?.unwrap_or(0.0),
                 "loss_bad": fields.read("loss_bad", share)?.unwrap_or(1.0),
-            }})
+            }});
+            if let Some(every) = fields.read("every", positive_time)? {
+                made["gilbert_elliott"]["every_ns"] = every.into();
+            }
+            made
+        }
+        "state" => {
+            let fields = node.any_fields()?;
+            let mut made = json!({"state": {"chain": four_states(&fields)?}});
+            if let Some(every) = fields.read("every", positive_time)? {
+                made["state"]["every_ns"] = every.into();
+            }
+            made
         }
         "scripted" => {
             let mut drops = Vec::new();
@@ -99,12 +112,20 @@ impl Change {
     }
 }
 
+/// Waits for slots from a distribution.
+pub(crate) fn waits(node: &Node<'_>) -> Result<Option<Waits>> {
+    node.any_fields()?.read("distribution", Waits::read)
+}
+
 /// Slots in which packets leave, in the form of the scenario.
 pub(crate) fn slots(node: &Node<'_>) -> Result<Value> {
     const MOST: i128 = i32::MAX as i128;
     let fields = node.any_fields()?;
     let span = |name| Ok(fields.read(name, time)?.unwrap_or(0));
-    let (min, max) = (span("min")?, positive_time(&fields.need("max")?)?);
+    let (min, max) = match waits(node)? {
+        Some(waits) => (0, waits.delay_ns.saturating_add(waits.jitter_ns)),
+        None => (span("min")?, positive_time(&fields.need("max")?)?),
+    };
     let packets = fields.read("packets", |node| node.whole(0, MOST))?.unwrap_or(0);
     let bytes = fields.read("bytes", size)?.unwrap_or(0);
     let (pause, every) = (span("pause")?, span("pause_every")?);

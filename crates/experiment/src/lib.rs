@@ -26,6 +26,7 @@ mod link;
 mod located;
 mod multipath;
 mod near;
+mod netem;
 mod node;
 mod options;
 mod origins;

@@ -3,8 +3,9 @@
 use crate::code::Code;
 use crate::files::Files;
 use crate::framing::framing;
-use crate::impairment::{loss, slots, Change};
-use crate::limit::{limits, packet_limit, Limit, Pending};
+use crate::impairment::{loss, slots, waits, Change};
+use crate::limit::{limits, Limit, Pending};
+use crate::netem::{Netem, Waits};
 use crate::quantity::{positive_size, positive_time, rate, share, signed_size, time};
 use crate::queue::{queue, Queue};
 use crate::rates::Rates;
@@ -12,14 +13,6 @@ use crate::read::{Fields, Node, Refusal, Result, Step};
 use crate::rewrite::rewrites;
 use crate::shaper::{shaper, Shaper};
 use serde_json::{json, Value};
-
-/// Linux's netem as the queue.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Netem {
-    delay_ns: Option<u64>,
-    jitter_ns: u64,
-    limit: Limit,
-}
 
 /// Fields that set the rate of a pipe.
 const RATES: [&str; 3] = ["rate", "rates", "shaper"];
@@ -58,6 +51,7 @@ pipe! {
     reordering: Value,
     ack_aggregation: Value,
     slots: Value,
+    waits: Waits,
     rewrites: Value,
     overhead: i64,
     framing: Value,
@@ -84,7 +78,7 @@ impl Pipe {
             rates: fields.read("rates", Rates::read)?,
             shaper: fields.read("shaper", shaper)?,
             buffer: fields.read("buffer", limits)?,
-            netem: fields.read("netem", netem)?,
+            netem: fields.read("netem", Netem::read)?,
             queue: fields.read("queue", queue)?,
             delay: fields.read("delay", time)?,
             jitter: fields.read("jitter", time)?,
@@ -109,6 +103,7 @@ impl Pipe {
                 Ok(json!({"max_wait_ns": wait, "max_acks": acks as u64}))
             })?,
             slots: fields.read("slots", slots)?,
+            waits: fields.read("slots", waits)?.flatten(),
             rewrites: fields.read("rewrites", rewrites)?,
             overhead: fields.read("overhead", signed_size)?,
             framing: fields.read("framing", framing)?,
@@ -207,7 +202,7 @@ impl Pipe {
             (None, None, None, Some(shaper)) => shaper.scenario(files, at)?,
             (None, None, None, None) => ("none".into(), None),
         };
-        let (queue, limits) = self.waiting(&how, at)?;
+        let (queue, limits) = self.waiting(&how, files, at)?;
         let mut changes = self.changes.clone().unwrap_or_default();
         if let Some(rates) = &rates {
             changes.extend(rates.changes());
@@ -237,18 +232,16 @@ impl Pipe {
                 made[name] = value.clone();
             }
         }
+        if let Some(waits) = self.waits.as_ref().filter(|_| self.slots.is_some()) {
+            made["slots"]["distribution"] = waits.scenario(files, at)?;
+        }
         Ok((made, Pending { limits, rate, at: at.to_vec() }))
     }
 
     /// Queue in the form of the scenario, and its limits. `how`: the shaper.
-    fn waiting(&self, how: &Value, at: &[Step]) -> Result<(Value, Vec<Limit>)> {
+    fn waiting(&self, how: &Value, files: &dyn Files, at: &[Step]) -> Result<(Value, Vec<Limit>)> {
         if let Some(netem) = &self.netem {
-            let fields = json!({
-                "delay_ns": netem.delay_ns.unwrap_or(0),
-                "jitter_ns": netem.jitter_ns,
-                "limit_packets": null,
-            });
-            return Ok((json!({ "netem": fields }), vec![netem.limit.clone()]));
+            return Ok((netem.scenario(files, at)?, vec![netem.limit.clone()]));
         }
         if let Some(queue) = &self.queue {
             return Ok((queue.scenario.clone(), Vec::new()));
@@ -261,13 +254,4 @@ impl Pipe {
         }
         Ok((json!({"drop_tail": {"limit_packets": null, "limit_bytes": null}}), limits))
     }
-}
-
-fn netem(node: &Node<'_>) -> Result<Netem> {
-    let fields = node.any_fields()?;
-    Ok(Netem {
-        delay_ns: fields.read("delay", time)?,
-        jitter_ns: fields.read("jitter", time)?.unwrap_or(0),
-        limit: packet_limit(&fields.need("limit")?)?,
-    })
 }

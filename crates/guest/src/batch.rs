@@ -4,6 +4,9 @@ use std::fs;
 use std::io::{Error, Result};
 use std::process::{Command, Stdio};
 
+/// Folder of tables of distributions.
+pub(crate) const TABLES: &str = "/run/tc";
+
 /// Adds context to an error.
 pub(crate) fn because(what: &str, error: &dyn std::fmt::Display) -> Error {
     Error::other(format!("{what}: {error}"))
@@ -18,6 +21,7 @@ pub(crate) fn batch(program: &str, lines: &[String]) -> Result<()> {
     fs::write(file, lines.join("\n") + "\n")?;
     let output = Command::new(program)
         .args(["-batch", file])
+        .env("TC_LIB_DIR", TABLES)
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .stdin(Stdio::null())
         .output()

@@ -185,6 +185,7 @@ fn realise(kernel: Kernel) -> Result<(), Failure> {
     let drawn = scenario.drawn(seed).into_owned();
     let scenario = Scenario { arrivals: Vec::new(), ..drawn };
     let plan = plan::plan(&scenario, seed).map_err(Failure::Scenario)?;
+    realise::write_tables(&scenario)?;
     let namespaces = realise::Namespaces::build(&plan, kernel)?;
     let progress = |now_ns| say(&format!("@{now_ns}"));
     let output = run::run(&scenario, &plan, &namespaces, seed, kernel, progress)?;

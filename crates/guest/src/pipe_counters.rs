@@ -3,6 +3,7 @@
 use crate::discipline::xstats;
 use crate::netlink::Qdisc;
 use crate::qdisc::DOWN_HANDLE;
+use dumbbell_model::netem::{NetemLoss, NetemWords};
 use dumbbell_model::scenario::{self, LinkState, Loss, Shaper};
 use dumbbell_model::tables::Int;
 use dumbbell_model::Queue;
@@ -71,7 +72,9 @@ impl PipeCounters {
             dropped: outer.max(inner).into(),
             ..Self::NONE
         };
-        let lossy = matches!(pipe.loss, Loss::Independent { .. } | Loss::GilbertElliott { .. })
+        let drops = |words: &NetemWords| !matches!(words.loss, NetemLoss::None);
+        let lossy = !matches!(pipe.loss, Loss::None | Loss::Scripted { .. })
+            || matches!(&pipe.queue, Queue::Netem { words: Some(words), .. } if drops(words))
             || pipe.changes.iter().any(|change| change.loss.is_some());
         let shaped_first =
             matches!((&pipe.shaper, &pipe.queue), (Shaper::Tbf { .. }, Queue::Netem { .. }));

@@ -1,8 +1,9 @@
 //! Realises a plan: namespaces, links, addresses, queueing disciplines, options.
 
-use crate::batch::{batch, because};
+use crate::batch::{batch, because, TABLES};
 use crate::plan::{Namespace, Plan};
 use crate::{aggregation, dualpi2, ecmp, host, netem_times, rewriting, scripted, sys};
+use dumbbell_model::Scenario;
 use nix::mount::{mount, MsFlags};
 use nix::sched::{setns, unshare, CloneFlags};
 use std::fs::{self, File};
@@ -157,13 +158,30 @@ fn add_qdiscs(lines: &[String]) -> Result<()> {
     for part in lines.split_inclusive(|line| dualpi2::is_one(line)) {
         match part.split_last() {
             Some((last, others)) if dualpi2::is_one(last) => {
-                batch("tc", others)?;
+                tc(others)?;
                 dualpi2::add(last)?;
             }
-            _ => batch("tc", part)?,
+            _ => tc(part)?,
         }
     }
     lines.iter().try_for_each(|line| netem_times::set(line))
+}
+
+/// Runs lines of `tc`, without seeds.
+fn tc(lines: &[String]) -> Result<()> {
+    batch("tc", &lines.iter().map(|line| netem_times::without_seed(line)).collect::<Vec<_>>())
+}
+
+/// Writes tables of distributions where `tc` looks for them ([`crate::batch::TABLES`]).
+pub(crate) fn write_tables(scenario: &Scenario) -> Result<()> {
+    for one in scenario.distributions() {
+        let Some(table) = one.table() else { continue };
+        fs::create_dir_all(TABLES)?;
+        let numbers: Vec<String> = table.iter().map(i16::to_string).collect();
+        let lines: Vec<String> = numbers.chunks(8).map(|line| line.join(" ")).collect();
+        fs::write(format!("{TABLES}/{}.dist", one.name()), lines.join("\n") + "\n")?;
+    }
+    Ok(())
 }
 
 fn create(namespace: &Namespace) -> Result<File> {

@@ -206,12 +206,16 @@ impl Arrivals {
 }
 
 impl Scenario {
-    /// Adds the flows that the arrivals draw from this seed.
+    /// Adds the flows that the arrivals draw from this seed, and what pipes draw for both engines.
     pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
-        self.with_flows_of(|arrivals| {
+        let mut all = self.with_flows_of(|arrivals| {
             let draws = arrivals.draws(self.duration, seed).enumerate();
             draws.map(|(i, (start, bytes))| arrivals.flow(i + 1, start, bytes)).collect()
-        })
+        });
+        if let Cow::Owned(drawn) = self.with_drawn_pipes(seed) {
+            all.to_mut().links = drawn.links;
+        }
+        all
     }
 
     /// Adds one flow of each process of arrivals, for what all its flows have in common.

@@ -8,6 +8,7 @@ pub mod digest;
 #[cfg(feature = "ipc")]
 pub mod ipc;
 pub mod multipath;
+pub mod netem;
 pub mod paths;
 pub mod programs;
 pub mod queue;
@@ -23,6 +24,7 @@ pub mod units;
 pub mod validate;
 mod validate_arrivals;
 mod validate_multipath;
+mod validate_netem;
 mod validate_queue;
 mod validate_requests;
 mod validate_session;

@@ -8,6 +8,7 @@ use crate::catalogue::parameter::{
     Value,
 };
 use crate::for_disciplines;
+use crate::netem::NetemWords;
 use crate::units::{Rate, Span};
 use crate::validate::ScenarioError;
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,9 @@ macro_rules! queues {
                 jitter: Span,
                 /// Limit in packets.
                 limit_packets: u64,
+                /// Further words of netem. Without them, the field is absent.
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                words: Option<Box<NetemWords>>,
             },
             $(
                 #[doc = concat!("`", stringify!($module), "`; see [`discipline::Entry`].")]

@@ -6,6 +6,7 @@
 pub use crate::arrivals::{Arrivals, Size};
 pub use crate::catalogue::congestion_control::Algorithm;
 pub use crate::multipath::{Connection, Scheduler, Subflow};
+use crate::netem::{FourStates, SlotDistribution};
 pub use crate::programs::Program;
 use crate::queue::{Framing, Queue};
 pub use crate::requests::{Load, Requests};
@@ -240,6 +241,17 @@ pub enum Loss {
         loss_good: f64,
         /// Loss probability in the bad state, 0–1.
         loss_bad: f64,
+        /// Length of a step in time; `null` or absent: a step is a packet.
+        #[serde(rename = "every_ns", default, skip_serializing_if = "Option::is_none")]
+        every: Option<Span>,
+    },
+    /// Four states (`loss_4state` of netem): one draw per packet.
+    State {
+        /// Probabilities of transitions.
+        chain: FourStates,
+        /// Length of a step in time; `null` or absent: a step is a packet.
+        #[serde(rename = "every_ns", default, skip_serializing_if = "Option::is_none")]
+        every: Option<Span>,
     },
     /// Loss of given segments.
     Scripted {
@@ -396,7 +408,7 @@ pub struct AckAggregation {
 /// Transmission opportunities, as netem's `slot`: a packet that the wire has serialised waits for the
 /// next slot, and all that wait leave in it together. A slot is asked for when a packet waits and none
 /// is to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slots {
     /// Minimum wait for a slot.
@@ -416,6 +428,9 @@ pub struct Slots {
     /// alike in both directions.
     #[serde(rename = "pause_every_ns")]
     pub pause_every: Span,
+    /// Waits from a distribution, in place of uniform ones. Without it, the field is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<SlotDistribution>,
 }
 
 /// A timed change of a pipe; `null` keeps a value.

@@ -6,6 +6,7 @@ use crate::scenario::{
 };
 use crate::traffic::{Traffic, TrafficKind};
 use crate::units::Span;
+use crate::validate_netem::{check_netem, check_states, check_steps, check_waits};
 use crate::validate_queue::check_queue;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -271,6 +272,8 @@ impl<'a> Names<'a> {
             check_slots(at, slots, pipe)?;
         }
         check_queue(at, pipe)?;
+        check_netem(at, pipe)?;
+        check_steps(at, pipe, self.scenario.duration)?;
         in_range(at, "framing.mpu_bytes", pipe.framing.mpu_bytes.into(), 0, 65_535)?;
         if !OVERHEAD_BYTES.contains(&pipe.framing.overhead_bytes) {
             let (found, most) = (pipe.framing.overhead_bytes, OVERHEAD_BYTES.end());
@@ -317,7 +320,8 @@ impl<'a> Names<'a> {
             Loss::Independent { probability: p } => {
                 probability(at, "loss.independent.probability", *p)
             }
-            Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+            Loss::State { chain, .. } => check_states(&format!("{at}.loss.state.chain"), chain),
+            Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad, .. } => {
                 let at = format!("{at}.loss.gilbert_elliott");
                 probability(&at, "good_to_bad", *good_to_bad)?;
                 probability(&at, "bad_to_good", *bad_to_good)?;
@@ -464,6 +468,7 @@ fn check_slots(at: &str, slots: &Slots, pipe: &Pipe) -> Result<(), ScenarioError
     let most = i32::MAX as u64;
     in_range(&at, "packets", slots.packets.into(), 0, most)?;
     in_range(&at, "bytes", slots.bytes.into(), 0, most)?;
+    check_waits(&at, slots, pipe)?;
     if slots.pause > Span::ZERO && slots.pause >= slots.pause_every {
         return error(format!("{at}.pause_ns"), "not shorter than the interval (pause_every_ns)");
     }
@@ -486,7 +491,7 @@ fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Sc
     Ok(())
 }
 
-fn probability(at: &str, field: &str, value: f64) -> Result<(), ScenarioError> {
+pub(crate) fn probability(at: &str, field: &str, value: f64) -> Result<(), ScenarioError> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
     }

@@ -148,12 +148,8 @@ impl World<'_> {
             packet.tos = self.pipes[pipe].rewrite(packet.tos, self.arena.get_mut(packet));
         }
         if self.pipes[pipe].duplicates() {
-            let copy = self.arena.insert(*self.arena.get(packet));
-            if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
-                flow.under_way += 1;
-            }
-            self.tell(copy, Endpoint::on_copied);
-            self.offer(pipe, Handle { hop: packet.hop, ..copy });
+            let copy = self.copied(packet);
+            self.offer(pipe, copy);
         }
         self.offer(pipe, packet)
     }
@@ -181,6 +177,7 @@ impl World<'_> {
                 self.kept(pipe);
                 leaves
             }
+            Offered::Twice => self.offer_twice(pipe, packet),
             Offered::Behind => {
                 if !self.pipes[pipe].gathers {
                     self.release_due(pipe);
@@ -188,6 +185,39 @@ impl World<'_> {
                 None
             }
         }
+    }
+
+    /// Offers the copy that netem wants of a packet, then the packet itself.
+    #[inline(never)]
+    pub(crate) fn offer_twice(&mut self, pipe: usize, packet: Handle) -> Option<Time> {
+        let copy = Handle { tos: packet.tos, ..self.copied(packet) };
+        if let Some(hops) = &mut self.hops {
+            hops.offered(self.now, pipe, copy, self.arena.get(copy));
+        }
+        for (offered, one) in [
+            (self.pipes[pipe].offer_copy(self.now, copy), copy),
+            (self.pipes[pipe].go_on(self.now, packet), packet),
+        ] {
+            match offered {
+                Offered::Dropped(reason) => self.drop_packet(pipe, one, reason),
+                Offered::Kept(_) => {
+                    self.put_on_line(pipe, one);
+                    self.kept(pipe);
+                }
+                Offered::Passed | Offered::Behind | Offered::Twice => self.release_due(pipe),
+            }
+        }
+        None
+    }
+
+    /// Copy of a packet, with its place on the way.
+    fn copied(&mut self, packet: Handle) -> Handle {
+        let copy = self.arena.insert(*self.arena.get(packet));
+        if let Some(flow) = self.flows.get_mut(packet.flow as usize) {
+            flow.under_way += 1;
+        }
+        self.tell(copy, Endpoint::on_copied);
+        Handle { hop: packet.hop, ..copy }
     }
 
     /// Releases what may leave a queue by now, if its event is due and still to come.

@@ -9,6 +9,7 @@ use crate::{
 use dumbbell_cc::plugin::Plugins;
 use dumbbell_model::digest::digest;
 use dumbbell_model::{Scenario, Time};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
@@ -110,6 +111,9 @@ pub(crate) fn begin<'a>(
     if !scenario.arrivals.is_empty() && arrive::needs_all(&scenario) {
         let all = scenario.drawn(seed).into_owned();
         scenario = Held::Shared(Arc::new(Scenario { arrivals: Vec::new(), ..all }));
+    }
+    if let Cow::Owned(drawn) = scenario.with_drawn_pipes(seed) {
+        scenario = Held::Shared(Arc::new(drawn));
     }
     let mut world = setup::world(scenario, seed, plugins)?;
     world.begin();

@@ -277,6 +277,8 @@ impl World<'_> {
                     match offered {
                         Offered::Passed => self.passed(pipe, packet),
                         Offered::Dropped(reason) => self.drop_packet(pipe, packet, reason),
+                        // Not below aggregation (validated).
+                        Offered::Twice => drop(self.offer_twice(pipe, packet)),
                         Offered::Kept(_) | Offered::Behind => {}
                     }
                 }

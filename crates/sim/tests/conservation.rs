@@ -50,6 +50,8 @@ fn least_delay(scenario: &Scenario, forward: bool) -> u64 {
     let delays = paths.map(|link| {
         let pipe = if forward { &link.forward } else { &link.backward };
         let netem = match &pipe.queue {
+            // Packets may be early, or draw less than the mean.
+            Queue::Netem { words: Some(_), .. } => return 0,
             Queue::Netem { delay, .. } => delay.as_ns(),
             _ => 0,
         };

@@ -14,8 +14,13 @@ use lab::{
 
 fn random_everywhere() -> Scenario {
     let ms = Span::from_ms;
-    let loss =
-        Loss::GilbertElliott { good_to_bad: 0.01, bad_to_good: 0.3, loss_good: 0.0, loss_bad: 0.5 };
+    let loss = Loss::GilbertElliott {
+        good_to_bad: 0.01,
+        bad_to_good: 0.3,
+        loss_good: 0.0,
+        loss_bad: 0.5,
+        every: None,
+    };
     let forward = Pipe {
         loss,
         duplication: 0.01,
@@ -26,7 +31,7 @@ fn random_everywhere() -> Scenario {
     };
     let backward = Pipe {
         loss: Loss::Independent { probability: 0.01 },
-        queue: Queue::Netem { delay: ms(10), jitter: ms(1), limit_packets: 100 },
+        queue: Queue::Netem { delay: ms(10), jitter: ms(1), limit_packets: 100, words: None },
         shaper: Shaper::Tbf {
             rate_bps: mbps(5),
             burst_bytes: 5000,

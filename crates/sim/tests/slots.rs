@@ -11,6 +11,7 @@ const MS: i64 = 1_000_000;
 
 fn slots(min_us: u64, max_us: u64) -> Slots {
     Slots {
+        distribution: None,
         min: Span::from_us(min_us),
         max: Span::from_us(max_us),
         packets: 0,

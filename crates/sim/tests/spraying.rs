@@ -23,7 +23,12 @@ fn switch() -> Pipe {
             initial_bytes: Some(5120),
             peak: None,
         },
-        queue: Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 },
+        queue: Queue::Netem {
+            delay: Span::from_ms(5),
+            jitter: Span::ZERO,
+            limit_packets: 100,
+            words: None,
+        },
         ..delay(Span::ZERO)
     }
 }

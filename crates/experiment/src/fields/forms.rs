@@ -74,6 +74,12 @@ forms! {
         _ if word(node, "none") => Expansion::Done,
         value => Expansion::As(json!({"independent": {"probability": value}})),
     }), json!({"type": "string", "examples": ["1 %", "none"]});
+    MEAN: |node| of("mean", node), json!({"type": "string", "examples": ["40 ms"]});
+    PROBABILITY: |node| of("probability", node), json!({"type": "string", "examples": ["1 %"]});
+    NETEM_LOSS: |node| Ok(match node.value {
+        Value::Object(_) => Expansion::Same,
+        value => Expansion::As(json!({"random": {"probability": value}})),
+    }), json!({"type": "string", "examples": ["1 %"]});
     SPRAY: |node| if word(node, "none") { Ok(Expansion::Done) } else { of("policy", node) },
         json!({"enum": ["round_robin", "random", "per_flow", "none"]});
     SAMPLING: |node| Ok(match node.value {

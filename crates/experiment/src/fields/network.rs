@@ -2,7 +2,7 @@
 
 use crate::fields::queues::queue;
 use crate::fields::{
-    choice, def, list, need, opt, rules, section, sections, Form, Kind, Section, MOST,
+    choice, def, list, need, opt, rules, section, sections, Field, Form, Kind, Section, MOST,
 };
 use crate::fields::{of_parameter, sentence};
 use dumbbell_model::catalogue::tcp_options;
@@ -30,6 +30,17 @@ fn options() -> Section {
                  that Linux fixes (`tcp_rmem`, `tcp_limit_output_bytes`, `…_ns`) take a bare number in that unit, \
                  or a quantity.";
     section("TcpOptionsSpec", about, fields).hint(rules::of_a_flow)
+}
+
+/// Transitions of a chain of four states, with the defaults of `tc`.
+fn four_state_fields() -> Vec<Field> {
+    vec![
+        need("p13", Kind::Share, "Probability per packet to go from 1 to 3: a burst begins."),
+        opt("p31", Kind::Share, "From 3 to 1: a burst ends; 1 - p13 by default."),
+        def("p32", Kind::Share, json!(0.0), "From 3 to 2: a packet of a burst is received."),
+        def("p23", Kind::Share, json!(1.0), "From 2 to 3: the burst goes on."),
+        def("p14", Kind::Share, json!(0.0), "From 1 to 4: a lone loss."),
+    ]
 }
 
 sections! {
@@ -72,6 +83,7 @@ sections! {
         need("bad_to_good", Kind::Share, "Probability per packet to leave the bad state."),
         def("loss_good", Kind::Share, json!(0.0), "Probability of loss in the good state."),
         def("loss_bad", Kind::Share, json!(1.0), "Probability of loss in the bad state."),
+        opt("every", Kind::PositiveTime, "Length of a step in time. Without it each packet is a step."),
     ]);
     host = section("HostSpec", "A host: TCP options and processing jitter.", vec![
         opt("processing_jitter", Kind::Time, "Upper bound of a uniform random delay of every packet at this host. Order is kept."),
@@ -88,16 +100,61 @@ sections! {
         opt("none", Kind::Section(empty), "No loss."),
         opt("independent", Kind::Section(independent), "Each packet is lost with the same probability."),
         opt("gilbert_elliott", Kind::Section(gilbert_elliott), "Loss in bursts, with two states."),
+        opt("state", Kind::Section(state_loss), "Loss by a chain of four states, as netem's."),
         opt("scripted", list(Kind::Section(scripted_drop), 0, 20000, false), "Loss of named packets of a flow."),
-    ]).one_of(&["none", "independent", "gilbert_elliott", "scripted"]);
+    ]).one_of(&["none", "independent", "gilbert_elliott", "state", "scripted"]);
     neighbour_discovery = section("NeighbourDiscoverySpec", "Address resolution (ARP) by hosts and routers, with Linux's times.", vec![
         def("reachable", Kind::PositiveTime, json!(30_000_000_000_u64), "Mean time for which a resolved address stays reachable."),
         def("probe_delay", Kind::Time, json!(5_000_000_000_u64), "Time after a use of a stale address until the node sends an ARP request."),
     ]);
     netem = section("NetemSpec", "Linux's netem as the queue. `limit` counts delayed packets as well as queued ones.", vec![
-        opt("delay", Kind::Time, "Fixed delay."),
-        opt("jitter", Kind::Time, "Uniform random addition to delay. It may reorder packets."),
+        opt("delay", Kind::Short(netem_delay, Form::MEAN), "Fixed delay, or tc's delay with jitter around a mean."),
+        opt("jitter", Kind::Time, "Uniform random addition to delay. It may reorder packets. Not beside the words of tc that follow limit."),
         need("limit", Kind::PacketLimit, "Queue limit in packets, delayed and waiting packets together."),
+        opt("loss", Kind::Short(netem_loss, Form::NETEM_LOSS), "Share of packets that are lost, or a model of loss of tc."),
+        def("ecn", Kind::Flag, json!(false), "ECN-capable packets are marked in place of a loss."),
+        opt("duplicate", Kind::Short(correlated, Form::PROBABILITY), "Share of packets queued twice."),
+        opt("corrupt", Kind::Short(correlated, Form::PROBABILITY), "Share of packets that are damaged. Their receiver drops them."),
+        opt("reorder", Kind::Short(early_reorder, Form::PROBABILITY), "Share of packets that are sent without the delay, in front of all others."),
+        opt("seed", Kind::Whole(0, 9_007_199_254_740_992), "Seed of netem's random numbers, the same in each repeat. Without it they follow from the run's seed."),
+    ]).rule(rules::netem);
+    netem_delay = section("NetemDelaySpec", "Delay of a netem as in tc: jitter on both sides of a mean.", vec![
+        need("mean", Kind::Time, "Mean delay."),
+        def("jitter", Kind::Time, json!(0), "Half the width of uniform delays; standard deviation of others."),
+        def("correlation", Kind::Share, json!(0.0), "Weight of the random number before in the next one."),
+        def("distribution", Kind::Name, json!("uniform"), "uniform, normal, pareto, paretonormal, or a file beside the experiment with a table in iproute2's form."),
+    ]);
+    netem_loss = section("NetemLossSpec", "Models of loss of a netem, with tc's names.", vec![
+        opt("random", Kind::Short(correlated, Form::PROBABILITY), "Each packet is lost with the same probability."),
+        opt("state", Kind::Section(four_states), "Chain of four states."),
+        opt("gemodel", Kind::Section(gemodel), "Gilbert–Elliott: two states."),
+    ]).one_of(&["random", "state", "gemodel"]);
+    correlated = section("CorrelatedSpec", "A probability, and the correlation of the random numbers behind it.", vec![
+        need("probability", Kind::Share, "Probability per packet."),
+        def("correlation", Kind::Share, json!(0.0), "Weight of the random number before in the next one."),
+    ]);
+    early_reorder = section("EarlyReorderSpec", "Early packets of a netem.", vec![
+        need("probability", Kind::Share, "Probability that a packet is sent without the delay."),
+        def("correlation", Kind::Share, json!(0.0), "Weight of the random number before in the next one."),
+        def("gap", Kind::Whole(1, 4_294_967_295), json!(1), "Least distance of two early packets, in packets."),
+    ]);
+    gemodel = section("GemodelSpec", "Gilbert–Elliott loss of a netem. The state in which a packet finds the chain decides.", vec![
+        need("p", Kind::Share, "Probability per packet to enter the bad state."),
+        opt("r", Kind::Share, "Probability per packet to leave the bad state; 1 - p by default."),
+        def("loss_bad", Kind::Share, json!(1.0), "Probability of loss in the bad state, tc's 1-h."),
+        def("loss_good", Kind::Share, json!(0.0), "Probability of loss in the good state, tc's 1-k."),
+    ]);
+    four_states = section("FourStatesSpec", "Loss by four states: 1 received in a gap, 2 received in a burst, 3 lost in a burst, 4 lost in a gap.", four_state_fields());
+    state_loss = section("StateLossSpec", "Loss by four states: 1 received in a gap, 2 received in a burst, 3 lost in a burst, 4 lost in a gap.", {
+        let mut fields = four_state_fields();
+        fields.push(opt("every", Kind::PositiveTime, "Length of a step in time. Without it each packet is a step."));
+        fields
+    });
+    slot_distribution = section("SlotDistributionSpec", "Waits for slots from a distribution, as tc's `slot distribution`.", vec![
+        need("name", Kind::Name, "normal, pareto, paretonormal, or a file beside the experiment with a table in iproute2's form."),
+        need("delay", Kind::Time, "Mean wait."),
+        need("jitter", Kind::PositiveTime, "Standard deviation of the wait. A wait below 0 is over at once."),
+        opt("seed", Kind::Whole(0, 9_007_199_254_740_992), "Seed of the random numbers, the same in each repeat."),
     ]);
     peak = section("PeakSpec", "Peak rate of a token bucket, and the burst at that rate.", vec![
         need("rate", Kind::Rate, "Peak rate of bursts."),
@@ -181,7 +238,8 @@ sections! {
     ]).one_of(&["none", "serial", "tbf", "trace"]);
     slots = section("SlotsSpec", "Slots in which packets leave. Names and meaning as in netem's `slot`.", vec![
         def("min", Kind::Time, json!(0), "Shortest wait for a slot."),
-        need("max", Kind::PositiveTime, "Longest wait for a slot."),
+        opt("max", Kind::PositiveTime, "Longest wait for a slot."),
+        opt("distribution", Kind::Section(slot_distribution), "Distribution of the wait, in place of min and max."),
         def("packets", Kind::Whole(0, 2_147_483_647), json!(0), "Packets that leave in a slot; 0 means all that wait."),
         def("bytes", Kind::Size, json!(0), "Bytes that leave in a slot; 0 means all that wait."),
         def("pause", Kind::Time, json!(0), "Time without slots in each interval pause_every."),

@@ -56,7 +56,13 @@ pub(crate) fn slots(fields: &Fields<'_>, _: &Context) -> Result<()> {
     const MOST: u64 = i32::MAX as u64;
     let span = |name| Ok(fields.read(name, time)?.unwrap_or(0));
     let (min, max) = (span("min")?, span("max")?);
-    if min > max {
+    let drawn = fields.get("distribution").is_some();
+    if drawn == fields.get("max").is_some() || drawn && fields.get("min").is_some() {
+        let refusal = Refusal::new(&fields.at, "slots have either max or distribution");
+        let lacking = if drawn { Code::OneOf } else { Code::MissingField };
+        return refusal.allowed(["max", "distribution"]).code(lacking).err();
+    }
+    if !drawn && min > max {
         return at(fields, "min", "longer than max").err();
     }
     if fields.read("bytes", size)?.unwrap_or(0) > MOST {
@@ -67,6 +73,22 @@ pub(crate) fn slots(fields: &Fields<'_>, _: &Context) -> Result<()> {
         return at(fields, "pause", "pause_every is needed, and longer than pause").err();
     }
     Ok(())
+}
+
+pub(crate) fn netem(fields: &Fields<'_>, _: &Context) -> Result<()> {
+    let curve = fields.get("delay").is_some_and(|node| node.value.is_object());
+    let word = ["loss", "ecn", "duplicate", "corrupt", "reorder", "seed"]
+        .into_iter()
+        .find(|name| fields.get(name).is_some())
+        .or(curve.then_some("delay.mean"));
+    match word {
+        Some(word) if fields.get("jitter").is_some() => {
+            let message =
+                format!("jitter does not go with {word}: write delay: {{mean: …, jitter: …}}");
+            at(fields, "jitter", message).code(Code::OneOf).err()
+        }
+        _ => Ok(()),
+    }
 }
 
 fn words<'a>(fields: &Fields<'a>, name: &str) -> Vec<&'a str> {

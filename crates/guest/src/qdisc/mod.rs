@@ -9,7 +9,7 @@ use crate::discipline::{fifo, shaped_framing, Builder, Line};
 use crate::tc::{micros, refuse, ENDLESS_PACKETS};
 use dumbbell_model::scenario::{AckAggregation, Change, LinkState, Pipe, Shaper};
 use dumbbell_model::{Queue, Rate, ScenarioError, Span};
-use netem::{damage, held_back, loss, losses, rate, Netem};
+use netem::{damage, held_back, loss, losses, rate, seed, Netem};
 use std::collections::BTreeMap;
 use step::Changes;
 pub(crate) use step::{Step, DOWN_HANDLE};
@@ -218,9 +218,10 @@ impl<'a> Stages<'a> {
         let pipe = self.pipe;
         match (&pipe.shaper, &pipe.queue) {
             (Shaper::Trace { .. }, _) => refuse(self.at("shaper"), "packet-delivery traces"),
-            (_, Queue::Netem { delay, jitter, limit_packets }) => {
+            (_, Queue::Netem { delay, jitter, limit_packets, words }) => {
                 let (delay, jitter, limit) = (*delay, *jitter, *limit_packets);
-                self.netem(Netem { delay, jitter, limit, loss: lost, ..Netem::default() })
+                let words = words.as_deref().cloned();
+                self.netem(Netem { delay, jitter, limit, loss: lost, words, ..Netem::default() })
             }
             (_, queue) if pipe.slots.is_some() => {
                 self.wire.loss = lost;
@@ -262,7 +263,7 @@ impl<'a> Stages<'a> {
 
     /// Adds the netem that holds packets until their slots.
     fn slotted(&mut self, queue: &Queue) -> Result<(), ScenarioError> {
-        let Some(slots) = self.pipe.slots else { return Ok(()) };
+        let Some(slots) = &self.pipe.slots else { return Ok(()) };
         if queue.is_discipline() {
             return refuse(self.at("queue"), "slots behind a discipline");
         }
@@ -278,7 +279,14 @@ impl<'a> Stages<'a> {
         if slots.pause > Span::ZERO {
             return refuse(self.at("slots.pause_ns"), "pauses of slots");
         }
-        let mut slot = format!("slot {} {}", micros(slots.min.as_ns()), micros(slots.max.as_ns()));
+        let mut slot = match &slots.distribution {
+            Some(waits) => {
+                let (delay, jitter) = (waits.delay.as_ns(), waits.jitter.as_ns());
+                let name = waits.distribution.name();
+                format!("slot distribution {name} {} {}", micros(delay), micros(jitter))
+            }
+            None => format!("slot {} {}", micros(slots.min.as_ns()), micros(slots.max.as_ns())),
+        };
         if slots.packets > 0 {
             slot += &format!(" packets {}", slots.packets);
         }
@@ -289,7 +297,9 @@ impl<'a> Stages<'a> {
             Shaper::Serial { rate_bps } => rate(self.pipe, rate_bps.as_bps()),
             _ => String::new(),
         };
-        self.lines.push(Netem { limit, rate, slot, ..Netem::default() }.line());
+        let own = slots.distribution.as_ref().and_then(|waits| waits.seed);
+        let line = Netem { limit, rate, slot, ..Netem::default() }.line();
+        self.lines.push(line + &seed(own));
         Ok(())
     }
 
@@ -306,7 +316,8 @@ impl<'a> Stages<'a> {
         if pipe.delay == Span::ZERO && pipe.jitter == Span::ZERO {
             inner.other = std::mem::take(&mut self.wire.other);
         }
-        self.lines.push(inner.line());
+        let own = inner.words.as_ref().and_then(|words| words.seed);
+        self.lines.push(inner.line() + &seed(own));
         self.held = Some(inner);
         Ok(())
     }
@@ -348,8 +359,11 @@ impl<'a> Stages<'a> {
             self.lines.insert(0, wire.line());
         }
         let netems = self.lines.iter().filter(|line| line.starts_with("netem")).count();
-        if pipe.duplication > 0.0 && netems > 1 {
-            return refuse(self.at("duplication"), "duplication above another netem");
+        let twice = matches!(&pipe.queue, Queue::Netem { words: Some(words), .. }
+            if words.duplicate.probability > 0.0);
+        if (pipe.duplication > 0.0 || twice) && netems > 1 {
+            let field = if twice { "queue.netem.words.duplicate" } else { "duplication" };
+            return refuse(self.at(field), "duplication beside another netem");
         }
         Ok(())
     }

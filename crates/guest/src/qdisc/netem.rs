@@ -1,6 +1,7 @@
 //! netem's arguments.
 
 use crate::tc::{micros, refuse, ENDLESS_PACKETS};
+use dumbbell_model::netem::{Correlated, Distribution, FourStates, NetemLoss, NetemWords};
 use dumbbell_model::scenario::{Loss, Pipe};
 use dumbbell_model::{Framing, ScenarioError, Span};
 use std::collections::BTreeMap;
@@ -15,11 +16,16 @@ pub(super) struct Netem {
     pub(super) other: String,
     pub(super) rate: String,
     pub(super) slot: String,
+    /// Words in place of jitter and loss.
+    pub(super) words: Option<NetemWords>,
 }
 
 impl Netem {
     pub(super) fn line(&self) -> String {
         let mut line = format!("netem limit {}", self.limit);
+        if let Some(words) = &self.words {
+            return line + &spoken(words, self.delay);
+        }
         if self.delay > Span::ZERO || self.jitter > Span::ZERO {
             // netem's jitter is the half width around the mean; the scenario's adds to the delay.
             let half = self.jitter.as_ns() / 2;
@@ -38,6 +44,69 @@ impl Netem {
     }
 }
 
+/// Words as `tc` reads them, without the seed.
+fn spoken(words: &NetemWords, delay: Span) -> String {
+    let mut line = String::new();
+    if delay > Span::ZERO || words.jitter > Span::ZERO {
+        line += &format!(" delay {}", micros(delay.as_ns()));
+        if words.jitter > Span::ZERO {
+            line += &format!(" {}", micros(words.jitter.as_ns()));
+            line += &correlation(words.delay_correlation);
+        }
+        if words.distribution != Distribution::Uniform {
+            line += &format!(" distribution {}", words.distribution.name());
+        }
+    }
+    line += &match &words.loss {
+        NetemLoss::None => String::new(),
+        NetemLoss::Random(one) => format!(" loss random{}", correlated(one)),
+        NetemLoss::State(chain) => format!(" {}", state(chain)),
+        NetemLoss::Gemodel { p, r, loss_bad, loss_good } => {
+            format!(" {}", gemodel([*p, *r, *loss_bad, *loss_good]))
+        }
+    };
+    if words.ecn {
+        line += " ecn";
+    }
+    for (name, one) in [("duplicate", &words.duplicate), ("corrupt", &words.corrupt)] {
+        if one.probability > 0.0 {
+            line += &format!(" {name}{}", correlated(one));
+        }
+    }
+    if let Some(early) = &words.reorder {
+        let (probability, weight) = (early.probability, early.correlation);
+        let one = Correlated { probability, correlation: weight };
+        line += &format!(" reorder{} gap {}", correlated(&one), early.gap);
+    }
+    line
+}
+
+fn correlation(weight: f64) -> String {
+    if weight > 0.0 {
+        format!(" {}", percent(weight))
+    } else {
+        String::new()
+    }
+}
+
+fn correlated(one: &Correlated) -> String {
+    format!(" {}{}", percent(one.probability), correlation(one.correlation))
+}
+
+fn state(chain: &FourStates) -> String {
+    let parts = [chain.p13, chain.p31, chain.p32, chain.p23, chain.p14].map(percent);
+    format!("loss state {}", parts.join(" "))
+}
+
+fn gemodel(parts: [f64; 4]) -> String {
+    format!("loss gemodel {}", parts.map(percent).join(" "))
+}
+
+/// The seed of netem's numbers, which [`crate::netem_times`] sets.
+pub(super) fn seed(seed: Option<u64>) -> String {
+    seed.map(|seed| format!(" seed {seed}")).unwrap_or_default()
+}
+
 fn percent(probability: f64) -> String {
     format!("{}%", probability * 100.0)
 }
@@ -46,13 +115,10 @@ pub(super) fn loss(loss: &Loss, field: &str) -> Result<String, ScenarioError> {
     match loss {
         Loss::None => Ok(String::new()),
         Loss::Independent { probability } => Ok(format!("loss random {}", percent(*probability))),
-        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => Ok(format!(
-            "loss gemodel {} {} {} {}",
-            percent(*good_to_bad),
-            percent(*bad_to_good),
-            percent(*loss_bad),
-            percent(*loss_good)
-        )),
+        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad, .. } => {
+            Ok(gemodel([*good_to_bad, *bad_to_good, *loss_bad, *loss_good]))
+        }
+        Loss::State { chain, .. } => Ok(state(chain)),
         Loss::Scripted { .. } => refuse(field, "scripted loss from a time on"),
     }
 }

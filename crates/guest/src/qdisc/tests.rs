@@ -1,7 +1,10 @@
 //! Arguments of `tc` for one direction of a link.
 
 use super::*;
-use dumbbell_model::scenario::{Loss, Policer, Reordering};
+use dumbbell_model::netem::{
+    Correlated, Distribution, EarlyReorder, FourStates, NetemLoss, NetemWords, SlotDistribution,
+};
+use dumbbell_model::scenario::{Loss, Policer, Reordering, Slots};
 use dumbbell_model::Framing;
 
 fn bare() -> Pipe {
@@ -81,7 +84,12 @@ fn study_1_has_netem_as_the_child_of_tbf() {
             initial_bytes: None,
             peak: None,
         },
-        queue: Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 },
+        queue: Queue::Netem {
+            delay: Span::from_ms(5),
+            jitter: Span::ZERO,
+            limit_packets: 100,
+            words: None,
+        },
         loss: Loss::Independent { probability: 0.01 },
         ..bare()
     };
@@ -124,9 +132,77 @@ fn jitter_of_a_link_keeps_the_order_and_that_of_a_netem_does_not() {
     let pipe = Pipe { delay: Span::from_ms(5), jitter, ..bare() };
     let line = "root handle 1: netem limit 1000000 delay 6000us 1000us rate 100000000000000bit";
     assert_eq!(lines(&pipe), [line]);
-    let queue = Queue::Netem { delay: Span::from_ms(5), jitter, limit_packets: 100 };
+    let queue = Queue::Netem { delay: Span::from_ms(5), jitter, limit_packets: 100, words: None };
     let line = "root handle 1: netem limit 100 delay 6000us 1000us";
     assert_eq!(lines(&Pipe { queue, ..bare() }), [line]);
+}
+
+#[test]
+fn words_of_netem_are_those_of_tc() {
+    let words = NetemWords {
+        jitter: Span::from_ms(2),
+        distribution: Distribution::Pareto,
+        delay_correlation: 0.25,
+        loss: NetemLoss::Gemodel { p: 0.01, r: 0.1, loss_bad: 0.7, loss_good: 0.001 },
+        ecn: true,
+        duplicate: Correlated { probability: 0.02, correlation: 0.5 },
+        corrupt: Correlated { probability: 0.01, correlation: 0.0 },
+        reorder: Some(EarlyReorder { probability: 0.25, correlation: 0.5, gap: 5 }),
+        seed: Some(7),
+    };
+    let queue = |words: NetemWords| Queue::Netem {
+        delay: Span::from_ms(5),
+        jitter: Span::ZERO,
+        limit_packets: 100,
+        words: Some(Box::new(words)),
+    };
+    let said = "netem limit 100 delay 5000us 2000us 25% distribution pareto \
+                loss gemodel 1% 10% 70% 0.1% ecn duplicate 2% 50% corrupt 1% \
+                reorder 25% 50% gap 5";
+    let pipe = Pipe { queue: queue(words.clone()), ..bare() };
+    assert_eq!(lines(&pipe), [format!("root handle 1: {said} seed 7")]);
+    // A change does not begin the numbers anew.
+    let delay = Some(Span::from_ms(5));
+    let change = Change { at: Span::from_s(1), rate_bps: None, delay, loss: None, state: None };
+    let Ok(found) = qdiscs(&Pipe { changes: vec![change], ..pipe.clone() }, 1514, "p") else {
+        panic!("refused")
+    };
+    let changed = Step::Change(format!("root handle 1: {said}"));
+    assert_eq!(found.changes, [(Span::from_s(1), changed)]);
+    // A copy would pass the delay in front a second time.
+    let twice = qdiscs(&Pipe { delay: Span::from_ms(1), ..pipe }, 1514, "p");
+    assert!(twice.is_err_and(|error| error.path == "p.queue.netem.words.duplicate"));
+    let chain = FourStates { p13: 0.01, p31: 0.2, p32: 0.3, p23: 0.5, p14: 0.001 };
+    let (loss, reorder) = (NetemLoss::State(chain), None);
+    let none = Correlated::default();
+    let words = NetemWords { loss, reorder, duplicate: none, corrupt: none, seed: None, ..words };
+    let said = "delay 5000us 2000us 25% distribution pareto loss state 1% 20% 30% 50% 0.1% ecn";
+    assert_eq!(
+        lines(&Pipe { queue: queue(words), ..bare() }),
+        [format!("root handle 1: netem limit 100 {said}")]
+    );
+}
+
+#[test]
+fn slots_may_have_a_distribution() {
+    let slots = Slots {
+        min: Span::ZERO,
+        max: Span::from_ms(12),
+        packets: 4,
+        bytes: 0,
+        pause: Span::ZERO,
+        pause_every: Span::ZERO,
+        distribution: Some(SlotDistribution {
+            distribution: Distribution::Normal,
+            delay: Span::from_ms(10),
+            jitter: Span::from_ms(2),
+            seed: Some(3),
+        }),
+    };
+    let queue = Queue::DropTail { limit_packets: Some(20), limit_bytes: None };
+    let line =
+        "root handle 1: netem limit 20 slot distribution normal 10000us 2000us packets 4 seed 3";
+    assert_eq!(lines(&Pipe { queue, slots: Some(slots), ..bare() }), [line]);
 }
 
 #[test]
@@ -143,7 +219,12 @@ fn a_netem_that_duplicates_stands_alone() {
         "parent 2:1 handle 3: pfifo limit 50",
     ];
     assert_eq!(lines(&pipe), expected);
-    let queue = Queue::Netem { delay: Span::from_ms(5), jitter: Span::ZERO, limit_packets: 100 };
+    let queue = Queue::Netem {
+        delay: Span::from_ms(5),
+        jitter: Span::ZERO,
+        limit_packets: 100,
+        words: None,
+    };
     let pipe = Pipe { queue, delay: Span::from_ms(1), ..pipe };
     assert!(qdiscs(&pipe, 1514, "p").is_err_and(|error| error.path == "p.duplication"));
 }

@@ -1,6 +1,6 @@
 //! Impairments of a link. To add one, write an entry here and a stage in `crates/sim/src/network/link`.
 
-use super::parameter::{bytes, rate, share, time, whole, Parameter};
+use super::parameter::{bytes, choice, rate, share, time, whole, Parameter};
 use serde::Serialize;
 
 /// Upper bound of times without one.
@@ -21,6 +21,14 @@ pub struct Entry {
     pub about: &'static str,
     /// Parameters in the order of pages; empty: the field is a value.
     pub parameters: &'static [Parameter],
+}
+
+/// Step of a chain of losses.
+const fn every() -> Parameter {
+    time("every", 1, 0)
+        .within(1, ANY)
+        .derived("a packet")
+        .at("every_ns", "length of a step in time")
 }
 
 /// All impairments, in the order in which a packet passes them.
@@ -79,6 +87,23 @@ pub const ENTRIES: &[Entry] = &[
                 .at("bad_to_good", "change to the good state, per packet"),
             share("loss_good", 0.0).at("loss_good", "loss in the good state"),
             share("loss_bad", 1.0).at("loss_bad", "loss in the bad state"),
+            every(),
+        ],
+    },
+    Entry {
+        name: "loss.state",
+        title: "Loss by four states",
+        linux: "netem loss state",
+        source: "Salsano, Ludovici, Ordine 2009",
+        about: "A chain of received and lost packets in gaps and bursts; every packet draws the next \
+                state.",
+        parameters: &[
+            share("p13", 0.0).required().at("p13", "a burst of losses begins, per packet"),
+            share("p31", 0.0).derived("1 - `p13`").at("p31", "a burst ends"),
+            share("p32", 0.0).at("p32", "a packet of a burst is received"),
+            share("p23", 1.0).at("p23", "the burst goes on behind it"),
+            share("p14", 0.0).at("p14", "a lone loss"),
+            every(),
         ],
     },
     Entry {
@@ -112,6 +137,15 @@ pub const ENTRIES: &[Entry] = &[
         parameters: &[],
     },
     Entry {
+        name: "netem",
+        title: "netem",
+        linux: "netem delay, loss, ecn, duplicate, corrupt, reorder, seed",
+        source: "tc-netem(8), sch_netem.c",
+        about: "Linux's netem as the queue, with the words of tc: distributions, correlations, models of \
+                loss, early packets. Both engines draw the same numbers.",
+        parameters: &[],
+    },
+    Entry {
         name: "slots",
         title: "Transmission opportunities",
         linux: "netem slot",
@@ -123,8 +157,11 @@ pub const ENTRIES: &[Entry] = &[
             time("min", 0, 0).within(0, ANY).at("min_ns", "shortest wait for a slot"),
             time("max", 1, 0)
                 .within(1, ANY)
-                .required()
+                .derived("needed without `distribution`")
                 .at("max_ns", "longest wait for a slot, uniform between both"),
+            choice("distribution", &["normal", "pareto", "paretonormal"])
+                .derived("uniform")
+                .at("distribution", "of the wait, in place of `min` and `max`"),
             whole("packets", 0, i32::MAX as u64, 0).at("packets", "packets of a slot (0: all)"),
             bytes("bytes", 0)
                 .within(0, i32::MAX as u64)

@@ -2,6 +2,9 @@
 //! of traffic.
 
 use crate::lab::{ping, set_options, single_path, sprayed, tcp, tcp_of, udp, wire, BULK};
+use dumbbell_model::netem::{
+    Correlated, Distribution, EarlyReorder, FourStates, NetemLoss, NetemWords,
+};
 use dumbbell_model::queue::{
     self, AckFilter, Band, Cells, Diffserv, DrrClass, Framing, Htb, HtbClass, Isolation, Queue,
 };
@@ -31,10 +34,74 @@ fn loss() -> impl Strategy<Value = Loss> {
         1 => small().prop_map(|probability| Loss::Independent { probability }),
         1 => (small(), 0.05..1.0f64, small(), 0.0..1.0f64).prop_map(
             |(good_to_bad, bad_to_good, loss_good, loss_bad)| Loss::GilbertElliott {
-                good_to_bad, bad_to_good, loss_good, loss_bad,
+                good_to_bad, bad_to_good, loss_good, loss_bad, every: None,
             }
         ),
+        1 => four_states().prop_map(|chain| Loss::State { chain, every: None }),
     ]
+}
+
+fn four_states() -> impl Strategy<Value = FourStates> {
+    (small(), 0.0..1.0f64, 0.0..1.0f64, small()).prop_map(|(p13, p31, p23, p14)| FourStates {
+        p13,
+        p31,
+        p32: (1.0 - p31) / 2.0,
+        p23,
+        p14,
+    })
+}
+
+/// Words of netem.
+fn words() -> impl Strategy<Value = NetemWords> {
+    let chance = || {
+        (small(), small())
+            .prop_map(|(probability, correlation)| Correlated { probability, correlation })
+    };
+    let table = proptest::collection::vec(any::<i16>(), 1..9);
+    let distribution = prop_oneof![
+        2 => Just(Distribution::Uniform),
+        1 => Just(Distribution::Pareto),
+        1 => table.prop_map(|values| Distribution::Table { values }),
+    ];
+    let loss = prop_oneof![
+        Just(NetemLoss::None),
+        chance().prop_map(NetemLoss::Random),
+        four_states().prop_map(NetemLoss::State),
+        (small(), small(), small(), small()).prop_map(|(p, r, loss_bad, loss_good)| {
+            NetemLoss::Gemodel { p, r, loss_bad, loss_good }
+        }),
+    ];
+    let early = (chance(), 1..9u32).prop_map(|(one, gap)| EarlyReorder {
+        probability: one.probability,
+        correlation: one.correlation,
+        gap,
+    });
+    let reorder = proptest::option::of(early);
+    (1..9000u64, distribution, loss, chance(), chance(), small(), reorder).prop_map(
+        |(jitter_us, distribution, loss, duplicate, corrupt, delay_correlation, reorder)| {
+            NetemWords {
+                jitter: Span::from_us(jitter_us),
+                distribution,
+                delay_correlation,
+                ecn: loss != NetemLoss::None && jitter_us % 2 == 0,
+                loss,
+                duplicate,
+                corrupt,
+                reorder,
+                seed: None,
+            }
+        },
+    )
+}
+
+/// What netem's words exclude, taken out of a pipe.
+fn alone(mut pipe: Pipe) -> Pipe {
+    if matches!(pipe.queue, Queue::Netem { words: Some(_), .. }) {
+        (pipe.loss, pipe.corruption, pipe.duplication) = (Loss::None, 0.0, 0.0);
+        pipe.ack_aggregation = None;
+        pipe.changes.iter_mut().for_each(|change| change.loss = None);
+    }
+    pipe
 }
 
 /// A discipline without classes.
@@ -177,9 +244,18 @@ fn service() -> impl Strategy<Value = (Queue, Shaper)> {
         .prop_map(|limit| Queue::DropTail { limit_packets: None, limit_bytes: Some(limit) });
     let drop_tail = || prop_oneof![packets.clone(), bytes.clone()];
     let netem = || {
-        (micros(20_000), micros(3000), 1..200u64).prop_map(|(delay, jitter, limit_packets)| {
-            Queue::Netem { delay, jitter, limit_packets }
-        })
+        let words = proptest::option::of(words().prop_map(Box::new));
+        (micros(20_000), micros(3000), 1..200u64, words).prop_map(
+            |(delay, jitter, limit_packets, words)| match words {
+                Some(words) => Queue::Netem {
+                    delay: delay + Span::from_us(1),
+                    jitter: Span::ZERO,
+                    limit_packets,
+                    words: Some(words),
+                },
+                None => Queue::Netem { delay, jitter, limit_packets, words: None },
+            },
+        )
     };
     let tbf = || {
         (rate(), 1600..20_000u64).prop_map(|(rate_bps, burst_bytes)| Shaper::Tbf {
@@ -268,6 +344,7 @@ fn pipe() -> impl Strategy<Value = Pipe> {
             bytes,
             pause,
             pause_every: Span::from_ms(50),
+            distribution: None,
         },
     );
     let extras = (
@@ -285,7 +362,7 @@ fn pipe() -> impl Strategy<Value = Pipe> {
         changes.prop_map(move |(mut changes, fails)| {
             changes.sort_by_key(|change| change.at);
             fail(&mut changes, fails);
-            Pipe {
+            alone(Pipe {
                 policer: extras.0,
                 loss: damage.0.clone(),
                 corruption: damage.1,
@@ -301,10 +378,10 @@ fn pipe() -> impl Strategy<Value = Pipe> {
                 jitter: timing.1,
                 reordering: timing.2,
                 ack_aggregation: extras.1,
-                slots: extras.3.filter(|_| takes_slots(&service)),
+                slots: extras.3.clone().filter(|_| takes_slots(&service)),
                 rewrites: extras.4.clone(),
                 changes,
-            }
+            })
         })
     })
 }

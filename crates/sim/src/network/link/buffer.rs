@@ -1,6 +1,7 @@
 //! Queue in front of the shaper: a FIFO with a limit, netem's delay, or a queue discipline. That of a
 //! wire is in [`super::serial`].
 
+use super::netem::Netem;
 use super::stage::{LinkSetup, Properties, Stage};
 use crate::arena::Handle;
 use crate::qdisc::{Context, Head, Inside, Qdisc, Queued, Sight, Verdicts};
@@ -32,6 +33,8 @@ enum Kind {
         jitter: Span,
         limit_packets: u64,
     },
+    /// netem with further words.
+    Words(Box<Netem>),
     Discipline(Box<Discipline>),
 }
 
@@ -67,7 +70,10 @@ impl Buffer {
             Queue::DropTail { limit_packets, limit_bytes } => {
                 Kind::DropTail { limit_packets: *limit_packets, limit_bytes: *limit_bytes }
             }
-            Queue::Netem { delay, jitter, limit_packets } => {
+            Queue::Netem { delay, limit_packets, words: Some(words), .. } => {
+                Kind::Words(Box::new(Netem::new(setup, words, *delay, *limit_packets)))
+            }
+            Queue::Netem { delay, jitter, limit_packets, words: None } => {
                 Kind::Netem { delay: *delay, jitter: *jitter, limit_packets: *limit_packets }
             }
             queue => Kind::Discipline(Box::new(Discipline {
@@ -93,10 +99,26 @@ impl Buffer {
     }
 
     pub(super) fn is_netem(&self) -> bool {
-        matches!(self.kind, Kind::Netem { .. })
+        matches!(self.kind, Kind::Netem { .. } | Kind::Words(_))
     }
 
-    /// Returns true if a packet of this length finds no place. Disciplines make place themselves.
+    /// netem with further words.
+    pub(super) fn words(&mut self) -> Option<&mut Netem> {
+        match &mut self.kind {
+            Kind::Words(netem) => Some(netem),
+            _ => None,
+        }
+    }
+
+    pub(super) fn words_ref(&self) -> Option<&Netem> {
+        match &self.kind {
+            Kind::Words(netem) => Some(netem),
+            _ => None,
+        }
+    }
+
+    /// Returns true if a packet of this length finds no place. Disciplines make place themselves; netem
+    /// with words decides by itself, so it counts as full here.
     #[inline(always)]
     pub(super) fn is_full(&self, frame_bytes: u32) -> bool {
         match self.kind {
@@ -107,6 +129,7 @@ impl Buffer {
                     || limit_bytes.is_some_and(|limit| bytes > limit)
             }
             Kind::Netem { limit_packets, .. } => self.waiting.len() as u64 >= limit_packets,
+            Kind::Words(_) => true,
             Kind::Discipline(_) => false,
         }
     }
@@ -124,14 +147,17 @@ impl Buffer {
     pub(super) fn delay(&self, rng: &mut Rng) -> Span {
         match self.kind {
             Kind::Netem { delay, jitter, .. } => delay + Span::from_ps(rng.below(jitter.as_ps())),
-            Kind::DropTail { .. } | Kind::Discipline(_) => Span::ZERO,
+            Kind::DropTail { .. } | Kind::Words(_) | Kind::Discipline(_) => Span::ZERO,
         }
     }
 
     /// Changes netem's delay. Returns false without netem.
     pub(super) fn set_delay(&mut self, new: Span) -> bool {
-        let Kind::Netem { delay, .. } = &mut self.kind else { return false };
-        *delay = new;
+        match &mut self.kind {
+            Kind::Netem { delay, .. } => *delay = new,
+            Kind::Words(netem) => netem.set_delay(new),
+            Kind::DropTail { .. } | Kind::Discipline(_) => return false,
+        }
         true
     }
 
@@ -148,6 +174,23 @@ impl Buffer {
             self.waiting.insert(index, new);
             index
         }
+    }
+
+    /// Adds a packet of a netem with words: in order of `start`, or in front of all others if it is early.
+    /// `held`: the head stays, as the shaper has asked for it (`qdisc_peek_dequeued`). Returns its place.
+    pub(super) fn push_words(&mut self, mut new: Waiting, early: bool, held: bool) -> usize {
+        let least = usize::from(held && !self.waiting.is_empty());
+        let index = if early {
+            if let Some(head) = self.waiting.get(least) {
+                new.start = new.start.min(head.start);
+            }
+            least
+        } else {
+            self.waiting.partition_point(|before| before.start <= new.start).max(least)
+        };
+        self.waiting_bytes += u64::from(new.packet.frame_bytes);
+        self.waiting.insert(index, new);
+        index
     }
 
     #[inline(always)]
@@ -201,7 +244,7 @@ impl Buffer {
     pub(super) fn verdicts(&mut self) -> Option<&mut Verdicts> {
         match &mut self.kind {
             Kind::Discipline(discipline) => Some(&mut discipline.verdicts),
-            Kind::DropTail { .. } | Kind::Netem { .. } => None,
+            Kind::DropTail { .. } | Kind::Netem { .. } | Kind::Words(_) => None,
         }
     }
 
@@ -210,7 +253,9 @@ impl Buffer {
     pub(super) fn length(&self) -> (usize, u64) {
         match &self.kind {
             Kind::Discipline(discipline) => discipline.qdisc.length(),
-            Kind::DropTail { .. } | Kind::Netem { .. } => (self.waiting.len(), self.waiting_bytes),
+            Kind::DropTail { .. } | Kind::Netem { .. } | Kind::Words(_) => {
+                (self.waiting.len(), self.waiting_bytes)
+            }
         }
     }
 
@@ -218,7 +263,7 @@ impl Buffer {
     pub(super) fn inside(&self, now: Time) -> Inside {
         match &self.kind {
             Kind::Discipline(discipline) => discipline.qdisc.inside(now),
-            Kind::DropTail { .. } | Kind::Netem { .. } => Inside::default(),
+            Kind::DropTail { .. } | Kind::Netem { .. } | Kind::Words(_) => Inside::default(),
         }
     }
 }

@@ -3,17 +3,23 @@
 use super::stage::{LinkSetup, Properties, Stage};
 use crate::arena::Handle;
 use dumbbell_model::rng::Rng;
+use dumbbell_model::Queue;
 
 pub(crate) struct Corruption {
     /// 0–1, per packet.
     probability: f64,
+    /// Drawn here, not by netem.
+    drawn: bool,
     /// Packets inside the link that are damaged.
     damaged: Vec<Handle>,
 }
 
 impl Corruption {
     pub(super) fn new(setup: &LinkSetup<'_>) -> Self {
-        Self { probability: setup.spec.corruption, damaged: Vec::new() }
+        let Queue::Netem { words: Some(words), .. } = &setup.spec.queue else {
+            return Self { probability: setup.spec.corruption, drawn: true, damaged: Vec::new() };
+        };
+        Self { probability: words.corrupt.probability, drawn: false, damaged: Vec::new() }
     }
 
     pub(super) fn properties(&self) -> Properties {
@@ -22,9 +28,14 @@ impl Corruption {
 
     /// A packet has entered the queue.
     pub(super) fn on_admission(&mut self, packet: Handle, rng: &mut Rng) {
-        if self.acts() && rng.chance(self.probability) {
-            self.damaged.push(packet);
+        if self.acts() && self.drawn && rng.chance(self.probability) {
+            self.damage(packet);
         }
+    }
+
+    /// Damages a packet that has entered the queue.
+    pub(super) fn damage(&mut self, packet: Handle) {
+        self.damaged.push(packet);
     }
 
     /// Returns true if the packet that leaves the link is damaged.

@@ -2,6 +2,7 @@
 
 use super::drop_reason::DropReason;
 use super::stage::{Incoming, Ingress, LinkSetup, Passage, Stage};
+use dumbbell_model::netem::FourStates;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Scenario};
 use dumbbell_packet::Packet;
@@ -19,6 +20,11 @@ pub(crate) enum Loss {
         to_good: f64,
         loss_good: f64,
         loss_bad: f64,
+    },
+    /// Four states, and the one that the chain is in.
+    State {
+        chain: FourStates,
+        state: u8,
     },
     /// Flow and number of each data packet to drop; number of data packets seen, by flow.
     Scripted {
@@ -43,15 +49,20 @@ impl Loss {
             scenario::Loss::Independent { probability } => {
                 Self::Independent { probability: *probability }
             }
-            scenario::Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-                Self::GilbertElliott {
-                    bad: false,
-                    to_bad: *good_to_bad,
-                    to_good: *bad_to_good,
-                    loss_good: *loss_good,
-                    loss_bad: *loss_bad,
-                }
-            }
+            scenario::Loss::State { chain, .. } => Self::State { chain: *chain, state: 1 },
+            scenario::Loss::GilbertElliott {
+                good_to_bad,
+                bad_to_good,
+                loss_good,
+                loss_bad,
+                ..
+            } => Self::GilbertElliott {
+                bad: false,
+                to_bad: *good_to_bad,
+                to_good: *bad_to_good,
+                loss_good: *loss_good,
+                loss_bad: *loss_bad,
+            },
             scenario::Loss::Scripted { drops } => Self::Scripted {
                 drops: drops
                     .iter()
@@ -67,7 +78,7 @@ impl Loss {
 
     /// Returns true if a draw decides.
     pub(super) fn is_random(&self) -> bool {
-        matches!(self, Self::Independent { .. } | Self::GilbertElliott { .. })
+        matches!(self, Self::Independent { .. } | Self::GilbertElliott { .. } | Self::State { .. })
     }
 
     /// Returns why this packet is lost, if it is.
@@ -84,6 +95,10 @@ impl Loss {
                 }
                 let loss = if *bad { *loss_bad } else { *loss_good };
                 rng.chance(loss).then_some(DropReason::Random)
+            }
+            Self::State { chain, state } => {
+                let lost = chain.step(state, (rng.next_u64() >> 32) as u32);
+                lost.then_some(DropReason::Random)
             }
             Self::Scripted { drops, seen } => {
                 if packet.payload_bytes() == 0 {
@@ -147,6 +162,7 @@ mod tests {
             bad_to_good: 0.24,
             loss_good: 0.0,
             loss_bad: 0.5,
+            every: None,
         };
         let mut model = Loss::model(&loss, &[]);
         let mut rng = Rng::named(3, "test");

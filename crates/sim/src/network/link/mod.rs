@@ -14,6 +14,7 @@ mod duplication;
 mod jitter;
 mod line;
 mod loss;
+mod netem;
 mod outage;
 mod policer;
 mod reordering;
@@ -24,6 +25,7 @@ mod shaper;
 mod slots;
 mod stage;
 mod stats;
+mod taus;
 mod token_bucket;
 
 use crate::arena::Handle;
@@ -39,6 +41,7 @@ use dumbbell_model::{Framing, Rate, Span, Time};
 use dumbbell_packet::Packet;
 use line::OnLine;
 use loss::Loss;
+use netem::Netem;
 pub(crate) use outage::Lost;
 use row::{Acting, Row};
 use serial::Serial;
@@ -57,6 +60,9 @@ pub(crate) enum Offered {
     Kept(Option<Time>),
     /// It waits behind the head of the queue, which leaves when it would have left.
     Behind,
+    /// netem has let the packet in and wants a copy of it: the copy is offered by [`Pipe::offer_copy`], then
+    /// the packet goes on by [`Pipe::go_on`].
+    Twice,
     Dropped(DropReason),
 }
 
@@ -135,6 +141,8 @@ pub(crate) struct Pipe {
     rng: Rng,
     /// Arrivals that may not wait, where others may.
     urgent: VecDeque<Time>,
+    /// The packet of [`Offered::Twice`] is marked.
+    marks: bool,
 }
 
 impl Pipe {
@@ -170,6 +178,7 @@ impl Pipe {
             lookahead: Span::ZERO,
             taps: None,
             urgent: VecDeque::new(),
+            marks: false,
             trains: VecDeque::new(),
             line: VecDeque::new(),
         }
@@ -191,7 +200,8 @@ impl Pipe {
 
     /// Returns true if packets are duplicated here.
     pub(crate) fn may_duplicate(&self) -> bool {
-        self.acting.duplication
+        let words = self.row.as_ref().and_then(|row| row.buffer.words_ref());
+        self.acting.duplication || words.is_some_and(Netem::duplicates)
     }
 
     /// Returns true if headers are rewritten here.
@@ -272,6 +282,9 @@ impl Pipe {
         let bytes = packet.frame_bytes;
         let Some(row) = &mut self.row else { return self.through(now, packet) };
         if !row.shaper.holds(bytes) || row.buffer.is_full(bytes) {
+            if row.shaper.holds(bytes) && row.buffer.words().is_some() {
+                return self.admit_to_netem(now, packet, false);
+            }
             if matches!(row.shaper, Shaper::Slots(_)) {
                 // The kernel dequeues after an enqueue that failed, too (`__dev_xmit_skb`): a slot may be
                 // drawn. The event of the queue comes at the earlier time and finds the later one.
@@ -297,6 +310,69 @@ impl Pipe {
             return Offered::Behind;
         }
         Offered::Kept(None)
+    }
+
+    /// Through netem's words.
+    #[inline(never)]
+    fn admit_to_netem(&mut self, now: Time, packet: Handle, copy: bool) -> Offered {
+        let Some(row) = &mut self.row else { return Offered::Passed };
+        let full = row.buffer.length().0 as u64;
+        let Some(netem) = row.buffer.words() else { return Offered::Passed };
+        let verdict = netem.verdict(copy, packet.tos);
+        let full = full >= netem.limit_packets;
+        self.stats.marked += u64::from(verdict.marked);
+        if verdict.lost {
+            return self.dropped(DropReason::Random);
+        }
+        if full {
+            return self.dropped(DropReason::Overflow);
+        }
+        if verdict.corrupted {
+            row.corruption.damage(packet);
+        }
+        let marks = verdict.marked;
+        if verdict.duplicated {
+            self.marks = marks;
+            return Offered::Twice;
+        }
+        self.delay_by_netem(now, packet, marks)
+    }
+
+    /// Gives a packet that netem has let in its delay.
+    fn delay_by_netem(&mut self, now: Time, mut packet: Handle, marks: bool) -> Offered {
+        let Some(row) = &mut self.row else { return Offered::Passed };
+        if marks {
+            packet.tos = netem::marked(packet.tos);
+        }
+        let Some(due) = row.buffer.words().map(|netem| netem.due(now)) else {
+            return Offered::Passed;
+        };
+        let start = due.unwrap_or(now);
+        let asked = row.buffer.head(now).is_some_and(|(start, _)| start <= now);
+        let held = asked && matches!(row.shaper, Shaper::Tbf(_));
+        let waiting = Waiting { packet, arrived: now, start };
+        let place = row.buffer.push_words(waiting, due.is_none(), held);
+        self.stats.queue_max = self.stats.queue_max.max(row.buffer.length().0);
+        if place > 0 && !row.shaper.asks_for_each() {
+            return Offered::Behind;
+        }
+        Offered::Kept(None)
+    }
+
+    /// Offers the copy of a packet of [`Offered::Twice`].
+    pub(crate) fn offer_copy(&mut self, now: Time, mut copy: Handle) -> Offered {
+        self.stats.arrived_packets += 1;
+        self.stats.arrived_bytes += u64::from(copy.frame_bytes);
+        if self.marks {
+            copy.tos = netem::marked(copy.tos);
+        }
+        self.admit_to_netem(now, copy, true)
+    }
+
+    /// Goes on with a packet of [`Offered::Twice`] behind its copy.
+    pub(crate) fn go_on(&mut self, now: Time, packet: Handle) -> Offered {
+        let marks = core::mem::take(&mut self.marks);
+        self.delay_by_netem(now, packet, marks)
     }
 
     /// A packet that nothing makes wait goes onto the line, or to the far end.

@@ -21,7 +21,7 @@ pub(crate) enum Shaper {
 impl Shaper {
     pub(super) fn new(setup: &LinkSetup<'_>) -> Self {
         let LinkSetup { spec, name, seed, .. } = setup;
-        if let Some(slots) = spec.slots {
+        if let Some(slots) = spec.slots.clone() {
             return Self::Slots(Box::new(Slots::new(setup, slots)));
         }
         let framing = spec.framing;

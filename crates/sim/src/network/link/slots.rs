@@ -7,6 +7,7 @@
 //! slot which packets leave, as the driver of a modem or of a Wi-Fi card does.
 
 use super::stage::{LinkSetup, Stage};
+use super::taus::Taus;
 use super::token_bucket::TokenBucket;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{scenario, Rate, Span, Time};
@@ -30,6 +31,8 @@ pub(crate) struct Slots {
     packets_left: u32,
     bytes_left: i64,
     rng: Rng,
+    /// Generator and table of a distribution.
+    drawn: Option<(Taus, Vec<i16>)>,
     /// Beginning of the first pause.
     first_pause: Span,
 }
@@ -58,8 +61,11 @@ impl Slots {
         // Both directions of a link share one medium, which pauses as a whole.
         let medium = name.rsplit_once('/').map_or(*name, |(link, _)| link);
         let mut pauses = Rng::named(*seed, &format!("link/{medium}/pauses"));
+        let drawn = spec.distribution.as_ref().and_then(|waits| {
+            Some((Taus::new(waits.seed.unwrap_or(*seed)), waits.distribution.table()?))
+        });
         Self {
-            spec,
+            drawn,
             rate: rate.filter(|_| bucket.is_none()),
             busy_until: Time::ZERO,
             bucket,
@@ -69,6 +75,7 @@ impl Slots {
             bytes_left: i64::from(budget(spec.bytes)),
             rng: Rng::named(*seed, &format!("link/{name}/slots")),
             first_pause: Span::from_ns(pauses.below(spec.pause_every.as_ns())),
+            spec,
         }
     }
 
@@ -128,8 +135,15 @@ impl Slots {
     /// Draws the next slot (`get_slot_next`). One within a pause is put off to its end.
     fn draw(&mut self, now: Time) -> Time {
         let scenario::Slots { min, max, pause, pause_every, .. } = self.spec;
-        let extra = self.rng.below(max.as_ns() - min.as_ns());
-        let mut next = now + min + Span::from_ns(extra);
+        let mut next = match (&mut self.drawn, &self.spec.distribution) {
+            (Some((taus, table)), Some(waits)) => {
+                let (mean, spread) = (waits.delay.as_ns() as i64, waits.jitter.as_ns() as i64);
+                let wait = taus.time(mean, spread, Some(table), None);
+                // A wait below 0 is over.
+                now + Span::from_ns(wait.max(0) as u64)
+            }
+            _ => now + min + Span::from_ns(self.rng.below(max.as_ns() - min.as_ns())),
+        };
         (self.packets_left, self.bytes_left) =
             (budget(self.spec.packets), i64::from(budget(self.spec.bytes)));
         let since = next.since(Time::ZERO).as_ns();
@@ -176,6 +190,7 @@ mod tests {
             bytes: 0,
             pause: Span::ZERO,
             pause_every: Span::ZERO,
+            distribution: None,
         };
         let mut slots = Slots {
             spec,
@@ -187,6 +202,7 @@ mod tests {
             packets_left: budget(0),
             bytes_left: i64::from(budget(0)),
             rng: Rng::named(1, "slots"),
+            drawn: None,
             first_pause: Span::ZERO,
         };
         slots.set_rate(Time::ZERO, Rate::from_bps(100_000_000));
