@@ -70,7 +70,6 @@ _BORROWED = {
     "jitter-and-reordering": [("model-agreement.md", "jitter", "Beside Linux 6.12.117")],
     "links": [("model-agreement.md", "links", "Beside Linux 6.12.117")],
     "loss": [("model-agreement.md", "loss", "Beside Linux 6.12.117")],
-    "netem": [("model-agreement.md", "netem", "Beside Linux 6.12.117")],
     "neighbours": [("model-agreement.md", "neighbours", "Beside Linux 6.12.117")],
     "rate-traces": [("model-agreement.md", "rate-traces", "Beside Linux 6.12.117")],
     "rewriting": [("model-agreement.md", "rewriting", "Beside Linux 6.12.117")],
@@ -96,6 +95,7 @@ _BORROWED = {
 _WITHOUT_TABLE = {
     "ack-aggregation": "The packets are the same as on the kernel until some microseconds decide "
     "on a batch.\n",
+    "netem": "The packets are the same as on the kernel, as the table below shows.\n",
     "smoltcp": "No kernel has it, so there is nothing to compare with.\n",
 }
 

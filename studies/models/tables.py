@@ -43,7 +43,6 @@ QUANTITIES: Mapping[str, tuple[str | Counted, ...]] = {
     "jitter": ("goodput_mbps", "srtt_mean_ms", "retransmissions", "cwnd_mean"),
     "links": ("goodput_mbps", "srtt_mean_ms", "retransmissions", LEFT),
     "loss": ("goodput_mbps", "srtt_mean_ms", "retransmissions", "loss_ratio"),
-    "netem": ("goodput_mbps", "srtt_mean_ms", "retransmissions", "loss_ratio"),
     "neighbours": ("goodput_mbps", "srtt_mean_ms", "ping_rtt_ms"),
     "ping": ("goodput_mbps", "ping_rtt_ms", "latency_p95_ms"),
     "quic": ("goodput_mbps", "srtt_mean_ms", "retransmissions", "loss_ratio"),
