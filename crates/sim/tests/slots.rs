@@ -110,7 +110,7 @@ fn nothing_leaves_in_a_pause() {
     let paused =
         Slots { pause: Span::from_ms(100), pause_every: Span::from_s(1), ..slots(1000, 1000) };
     let longest = |seed| {
-        let mut scenario = over(Span::from_s(10), slotted(paused, queue(1000)));
+        let mut scenario = over(Span::from_s(10), slotted(paused.clone(), queue(1000)));
         scenario.flows.push(udp("u", 0, mbps(8)));
         let run = run_seed(&scenario, seed);
         assert_eq!(run.pipe("mid/forward", "dropped_overflow_packets"), 0);
