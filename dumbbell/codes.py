@@ -107,6 +107,7 @@ class Code(StrEnum):
     NOT_KEPT = "E807"
     EXPLAIN = "E808"
     TRANSLATE = "E809"
+    IMPORT = "E810"
 
     STUDY = "E900"
     NO_STUDY = "E901"

@@ -7,10 +7,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 from dumbbell import _core
 
 ID_LENGTH = 32
+#: Engine of runs that were measured elsewhere; in the table `runs` with the format of their file:
+#: `measured:iperf3`. Field of their scenario, which has no network.
+MEASURED = "measured"
 #: Columns beside those of the engines' tables.
 _OWN = {
     "run", "repeat", "seed", "engine", "engine_version", "digest", "wall_s", "packets", "events",
@@ -105,3 +109,9 @@ def column_names() -> frozenset[str]:
     """Names of the columns of all result tables, without factors."""
     tables = json.loads(_core.tables())
     return frozenset(column["name"] for table in tables for column in table["columns"]) | _OWN
+
+
+def measured_from(scenario: str) -> dict[str, Any]:
+    """Where a measured run is from: `file`, `format`, `reader`, `sha256`, `about`, `notes`."""
+    found: dict[str, Any] = json.loads(scenario)[MEASURED]
+    return found

@@ -28,6 +28,7 @@ from dumbbell.cli.explore import explore
 from dumbbell.cli.figure import figure
 from dumbbell.cli.gate import gate
 from dumbbell.cli.help import HelpCommand, help
+from dumbbell.cli.import_ import import_
 from dumbbell.cli.init import InitCommand, init
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.new import new_app
@@ -58,6 +59,7 @@ EXAMPLES = {
     "check": "two-flows.yaml",
     "search": "search.yaml",
     "trace": "out.tr",
+    "import": "iperf3.json",
     "explain": 'store --flow cubic --at "10 s"',
     "contrast": "store --factor rtt",
     "gate": "cubic ./mine.so",
@@ -133,6 +135,7 @@ app.command()(animate)
 app.command()(check)
 app.command()(validate)
 app.command()(schema)
+app.command("import")(import_)
 app.command()(report)
 app.command()(playground)
 app.command()(figure)

@@ -12,6 +12,7 @@ from dumbbell.codes import Code
 from dumbbell.engines.base import Engine, Monitor, Run, RunResult
 from dumbbell.engines.sim import SimEngine
 from dumbbell.errors import EngineError, nearest_name
+from dumbbell.runs import MEASURED
 
 
 def _linux(variant: str) -> Engine:
@@ -41,6 +42,12 @@ def engine_named(name: str) -> Engine:
         EngineError: The engine is unknown.
     """
     kind, _, variant = name.partition(":")
+    if kind == MEASURED:
+        raise EngineError(
+            "measured runs cannot be made again or explained: of each there is only what its file "
+            "has. Simulated runs beside them are in their own experiment (--experiment NAME)",
+            code=Code.ENGINE,
+        )
     if kind not in ENGINES or (variant and kind != "linux"):
         near = nearest_name(kind, ENGINES)
         hint = f"; did you mean {near}?" if near is not None else ""

@@ -9,6 +9,7 @@ from dumbbell.execution.budget import allowed
 from dumbbell.execution.plan import each_task
 from dumbbell.execution.runner import execute
 from dumbbell.experiment.load import load_text
+from dumbbell.runs import MEASURED
 from dumbbell.store import Store
 from dumbbell.store.leftovers import remove_leftover
 from dumbbell.store.place import MARK, restore
@@ -40,6 +41,9 @@ def repair(store: Path, *, workers: int | None = None) -> tuple[Examination, lis
 
 def _again(store: Store, record: Record, lost: set[str], workers: int | None) -> list[str]:
     """Reruns runs of an experiment. Returns the reason if that is not possible."""
+    if record.engine == MEASURED:
+        words = f"{len(lost)} damaged runs were measured; {store.make_again(record)} reads them"
+        return [f"{record.info.name}: {words}"]
     engine = engine_named(record.engine)
     file = Path(record.file or f"{record.info.name}.yaml")
     experiment = load_text(

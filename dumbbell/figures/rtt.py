@@ -45,6 +45,9 @@ def _base_rtts(results: Tables, x: str, levels: list[str], where: Where) -> list
         flows = results.flows.filter((pl.col(x) == level) & (pl.col("kind") == "tcp"))
         if rows.is_empty() or flows.is_empty():
             continue
-        limits = flow_limits(rows["scenario"][0], flows["flow"][0])
+        try:
+            limits = flow_limits(rows["scenario"][0], flows["flow"][0])
+        except KeyError:  # a measured run has no network
+            continue
         found.append({"x": level, "value": round(limits.base_rtt_s * 1e3, 4)})
     return found

@@ -153,7 +153,8 @@ def _rows(
             for time_ns, size, state in kept.select("time_ns", "cwnd_packets", "state").iter_rows():
                 point = {"time": round(time_ns / 1e9, 2), "window": size, "state": state}
                 rows.append({"panel": panel, "flow": flow, **above, **point})
-            rows.append({"panel": panel, "bdp": _bdp(results, str(run), str(flow))})
+            if (bdp := _bdp(results, str(run), str(flow))) is not None:
+                rows.append({"panel": panel, "bdp": bdp})
             drops = _losses(results, str(run), str(flow))
             rows.extend({"panel": panel, "loss": time} for time in drops)
     return rows
@@ -167,9 +168,13 @@ def _csv(rows: list[dict[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=text, format=alt.CsvDataFormat(type="csv", parse=parse))
 
 
-def _bdp(results: Tables, run: str, flow: str) -> float:
+def _bdp(results: Tables, run: str, flow: str) -> float | None:
+    """Bandwidth-delay product in packets; None: a measured run has no network."""
     scenario = results.runs.filter(pl.col("run") == run)["scenario"][0]
-    return round(flow_limits(scenario, flow).bdp_packets, 2)
+    try:
+        return round(flow_limits(scenario, flow).bdp_packets, 2)
+    except KeyError:
+        return None
 
 
 def _losses(results: Tables, run: str, flow: str) -> list[float]:

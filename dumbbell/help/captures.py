@@ -120,5 +120,20 @@ GROUP = Group(
             ),
             "translate.md",
         ),
+        Page(
+            Code.IMPORT,
+            "result file that cannot be imported",
+            "The file is cut off, of no known format or of a newer version, or a number cannot be.",
+            "The message has the file and the place in it. `--as` names the format.",
+            Call(
+                "dumbbell import bad.csv",
+                "dumbbell import good.csv",
+                {
+                    "bad.csv": "seconds,goodput_mbps\n1,9.4\n",
+                    "good.csv": "time_s,goodput_mbps\n1,9.4\n2,9.6\n",
+                },
+            ),
+            "import.md",
+        ),
     ),
 )

@@ -190,7 +190,7 @@ def _measure_outage(tables: Tables) -> pl.DataFrame:
     values = []
     for row in flows.select("run", "flow", "start_ns", "end_ns").iter_rows():
         run, flow, begin, end = row
-        if run not in specs or begin < 0 or end < 0:
+        if run not in specs or not specs[run]["links"] or begin < 0 or end < 0:
             values.append(_NONE)
             continue
         cut = within(_outages_of(specs[run], flow), begin, end)
@@ -209,7 +209,7 @@ OUTAGE = Metric(
     label="Outage",
     unit="s",
     formula="time in which a link of one of the flow's paths, there or back, was down (`changes` "
-    "with `state: down`); overlapping times count once",
+    "with `state: down`); overlapping times count once; NaN without a network (measured runs)",
     place="the links of the flow's paths, as the experiment file has them, on every engine",
     window="from start_ns to end_ns of the flow",
     source="ITU-T E.800 (down time)",

@@ -6,6 +6,7 @@ from typing import Any
 
 from dumbbell.metrics.definition import Metric, Tables
 from dumbbell.metrics.engines import not_known_on
+from dumbbell.runs import MEASURED
 
 #: Tables that a run keeps only if `sampling` says so.
 _KEPT = ("samples", "queues", "drops", "probes")
@@ -55,4 +56,6 @@ def unmeasured(metric: Metric, tables: Tables) -> str:
         reason = not_known_on(metric.name, set(tables.runs["engine"]))
         return f"{said}: {reason}" if reason else said
     names = " and ".join(lacking)
+    if all(one.startswith(MEASURED) for one in tables.runs["engine"]):
+        return f"{said}: the measured files have no {names}"
     return f"{said}: the runs kept no {names}; `sampling: {{keep: [{', '.join(lacking)}]}}` does"

@@ -17,6 +17,7 @@ from dumbbell.figures import Figure, plot
 from dumbbell.figures.across import across
 from dumbbell.figures.figure import unchecked
 from dumbbell.metrics import METRICS, Tables
+from dumbbell.report.measured import measured_files
 from dumbbell.report.parts import closing, navigation, topologies, warning
 from dumbbell.report.programs import programs_part
 from dumbbell.report.setup import setup
@@ -120,7 +121,13 @@ def experiment_page(
     }
     parts = {place: part for place, part in parts.items() if part[1]}
     named = {place: title for place, (title, _) in parts.items()}
-    closing_places = {"testbed": "Network", "method": "Method", "provenance": "Provenance"}
+    networks, files = topologies({"": results}), measured_files(results)
+    closing_places = {
+        **({"testbed": "Network"} if networks else {}),
+        **({"measured": "Measured files"} if files else {}),
+        "method": "Method",
+        "provenance": "Provenance",
+    }
     body = [
         *warning(notes),
         tag("p", _description(results), class_="lead"),
@@ -135,7 +142,10 @@ def experiment_page(
     ]
     for place, (title, content) in parts.items():
         body += [tag("h2", title, id=place), *content]
-    body += [tag("h2", "Network", id="testbed"), *topologies({"": results})]
+    if networks:
+        body += [tag("h2", "Network", id="testbed"), *networks]
+    if files:
+        body += [tag("h2", "Measured files", id="measured"), *files]
     body += closing(_applying(results), {results.experiment.name: results}, verdicts=False)
     return chart_page(results.experiment.name, joined(body))
 
@@ -159,7 +169,9 @@ def _ran(results: Tables) -> str:
     count = runs.select(factors).unique().height if factors else 1
     repeats = runs["repeat"].n_unique()
     engines = " and ".join(sorted(runs["engine"].unique().to_list()))
-    seconds = read_scenario(runs["scenario"][0])["duration_ns"] * 1e-9 if runs.height else 0
+    lengths = [read_scenario(one)["duration_ns"] * 1e-9 for one in runs["scenario"].unique()]
+    least, most = min(lengths, default=0), max(lengths, default=0)
+    seconds = f"{least:.6g}" if least == most else f"{least:.6g}–{most:.6g}"
     levels = "; ".join(
         f"{name}: {', '.join(own)}" for name, own in results.experiment.factors.items()
     )
@@ -167,7 +179,7 @@ def _ran(results: Tables) -> str:
     words = [
         many(count, "cell") + named,
         many(repeats, "repeat"),
-        f"{seconds:g} s each",
+        f"{seconds} s each",
         f"engine {engines}",
     ]
     return ", ".join(words) + "."

@@ -36,9 +36,9 @@ def topologies(parts: Mapping[str, Tables]) -> list[Markup]:
         for results in parts.values()
         for scenario in results.runs["scenario"].unique(maintain_order=True).to_list()
     ]
-    if not scenarios:
+    chosen = max(map(read_scenario, scenarios), key=_richness, default=None)
+    if chosen is None or not chosen["nodes"]:  # measured runs have no network
         return []
-    chosen = max(map(read_scenario, scenarios), key=_richness)
     note = (
         "Rate, delay and queue limit of a link stand beside it or in its tooltip; taps are marked."
     )

@@ -67,15 +67,18 @@ def provenance_section(parts: Mapping[str, Tables]) -> Markup:
 def _experiment(title: str, results: Tables) -> Markup:
     runs = results.runs
     engines = runs.select("engine", "engine_version").unique().sort("engine").iter_rows()
-    seeds = sorted(runs["seed"].to_list()) or [0]
+    seeds = sorted(one for one in runs["seed"].to_list() if one >= 0)
+    packets = runs["packets"].filter(runs["packets"] >= 0)
+    wall_s = runs["wall_s"].drop_nans()
     facts = {
         "Engine": ", ".join(f"{engine} {version}" for engine, version in engines) or "none",
-        "Runs": f"{runs.height}, with seeds {seeds[0]} to {seeds[-1]}",
-        "Packets": f"{runs['packets'].sum():,}".replace(",", "\u202f"),
-        "Computing time": f"{runs['wall_s'].sum():.1f} s on one core",
+        "Runs": f"{runs.height}" + (f", with seeds {seeds[0]} to {seeds[-1]}" if seeds else ""),
+        # Unknown of measured runs.
+        "Packets": f"{packets.sum():,}".replace(",", "\u202f") if len(packets) else "",
+        "Computing time": f"{wall_s.sum():.1f} s on one core" if len(wall_s) else "",
         "Digest of all runs": tag("code", digest_of(results)),
     }
-    entries = (tag(n, v) for k, x in facts.items() for n, v in (("dt", k), ("dd", x)))
+    entries = (tag(n, v) for k, x in facts.items() if x for n, v in (("dt", k), ("dd", x)))
     listed = tag("dl", *entries, class_="facts")
     every = _runs(results) if runs.height <= _MOST_RUNS else _cells(results)
     return joined([tag("h3", title), listed, every])

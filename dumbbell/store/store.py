@@ -31,7 +31,7 @@ from dumbbell.codes import Code
 from dumbbell.errors import StoreError, nearest_name, shortened, shown
 from dumbbell.files.whole import write_file
 from dumbbell.results import LazyResults, Results
-from dumbbell.runs import ExperimentInfo, Run, RunResult
+from dumbbell.runs import MEASURED, ExperimentInfo, Run, RunResult
 from dumbbell.store.adopt import adopt
 from dumbbell.store.files import alone, is_refused
 from dumbbell.store.index import Damage, Index, Kept, Sound
@@ -345,7 +345,7 @@ class Store:
         kept, damages = self._sound_runs(record)
         found = self._results(record, kept)
         versions = found.runs["engine_version"].unique().to_list()
-        repair = self.run_again(record.file)
+        repair = self.make_again(record)
         return found, lack_of(self.path, record, kept, damages, versions, repair)
 
     def sentences(self, lacks: Sequence[Lack]) -> list[str]:
@@ -383,10 +383,17 @@ class Store:
         name = shlex.quote(file) if file else "FILE"
         return f"`dumbbell run {name} --store {shlex.quote(str(self.path))}`"
 
+    def make_again(self, record: Record) -> str:
+        """Command that makes the runs of an experiment, for messages."""
+        if record.engine == MEASURED:
+            name = shlex.quote(record.info.name)
+            return f"`dumbbell import FILE… --name {name} --store {shlex.quote(str(self.path))}`"
+        return self.run_again(record.file)
+
     def _damaged(self, record: Record, damages: Sequence[Damage]) -> StoreError:
         others = f" (and {len(damages) - 1} more)" if len(damages) > 1 else ""
         store = shlex.quote(str(self.path))
-        repair = f"{self.run_again(record.file)} repairs it, or `dumbbell store repair {store}`"
+        repair = f"{self.make_again(record)} repairs it, or `dumbbell store repair {store}`"
         return StoreError(f"{damages[0]}{others}; {repair}", code=Code.DAMAGED)
 
     def _chosen(self, experiment: str | None) -> Record:

@@ -153,8 +153,10 @@ def _effect(
             ratio = _ratio(quantity, places, cells)
             if ratio > best[0]:
                 best = (ratio, places)
-        if best[1]:
-            return [(best[0], _sentence(factors, [cells[one] for one in best[1]], best[1], known))]
+        # A measured run may not know what others know.
+        places = [one for one in best[1] if quantity.values[one] is not None]
+        if places:
+            return [(best[0], _sentence(factors, [cells[one] for one in places], places, known))]
     return []
 
 

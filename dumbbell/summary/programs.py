@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,8 @@ from rich.table import Table
 
 from dumbbell.console.words import noun
 from dumbbell.errors import shortened
+from dumbbell.measured import iperf3
+from dumbbell.measured.values import MeasuredError, Row
 from dumbbell.metrics import Tables
 from dumbbell.metrics.numbers import number
 from dumbbell.summary.fit import WIDTH, fitted, plain_table, titled
@@ -122,7 +123,7 @@ def said(output: str, errors: str) -> str:
     if found:
         return found
     for text in (output, errors):
-        lines = [line.strip() for line in text.splitlines() if line.strip(" -")]
+        lines = [line.strip() for line in text.splitlines() if line.strip(" \t-")]
         if lines:
             return lines[-1]
     return ""
@@ -133,24 +134,32 @@ def _iperf3(output: str) -> str:
     if not output.lstrip().startswith("{"):
         return ""
     try:
-        report = json.loads(output)
-        end = report["end"]
-        if report.get("error"):
-            return str(report["error"])
-        received = end.get("sum_received") or end["sum"]
-        words = f"{number(received['bits_per_second'] * 1e-6)} Mbit/s"
-        again = end.get("sum_sent", {}).get("retransmits")
-        lost = end.get("sum", {}).get("lost_percent")
-        back = end.get("sum_received_bidir_reverse", {}).get("bits_per_second")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        flows = iperf3.read(output.encode(errors="replace")).flows
+    except MeasuredError as error:
+        return error.what.removeprefix(iperf3.SAYS) if error.place == "error" else ""
+    there = [one for one in flows if not iperf3.is_back(one)]
+    rate = _mbps(there)
+    if rate is None:
         return ""
-    if again is not None:
-        words += f", {number(again)} {noun(again, 'retransmission')}"
-    if lost is not None:
-        words += f", {number(lost)} % lost"
+    words = f"{number(rate)} Mbit/s"
+    again = [int(one["retransmitted_packets"]) for one in there if "retransmitted_packets" in one]
+    if again:
+        words += f", {number(sum(again))} {noun(sum(again), 'retransmission')}"
+    sent = sum(int(one.get("data_packets", 0)) for one in there)
+    if sent:
+        lost = sent - sum(int(one.get("received_packets", 0)) for one in there)
+        words += f", {number(100 * lost / sent)} % lost"
+    back = _mbps([one for one in flows if iperf3.is_back(one)])
     if back is not None:  # of --bidir
-        words += f"; back {number(back * 1e-6)} Mbit/s"
+        words += f"; back {number(back)} Mbit/s"
     return words
+
+
+def _mbps(flows: list[Row]) -> float | None:
+    """Goodput of some flows together; None without any that is known."""
+    known = [one for one in flows if "delivered_bytes" in one]
+    rates = (float(one["delivered_bytes"]) * 8e3 / float(one["end_ns"]) for one in known)
+    return sum(rates) if known else None
 
 
 def table(tables: Tables, width: int = WIDTH) -> Group | None:

@@ -1,0 +1,254 @@
+"""CSV with named columns, whose names have their units: `time_s,flow,goodput_mbps,rtt_ms`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from dumbbell.errors import nearest_name, shortened
+from dumbbell.measured.units import OURS, split_name
+from dumbbell.measured.values import (
+    MOST_NS,
+    MOST_ROWS,
+    Format,
+    Measured,
+    MeasuredError,
+    Row,
+    life,
+    plain_name,
+)
+
+_SAMPLES = {
+    "cwnd": "packets",
+    "ssthresh": "packets",
+    "in_flight": "packets",
+    "lost": "packets",
+    "retransmitted": "packets",
+    "delivered": "bytes",
+    "acked": "bytes",
+    "rwnd": "bytes",
+    "srtt": "time",
+    "rttvar": "time",
+    "rtt_min": "time",
+    "rto": "time",
+    "pacing": "rate",
+    "delivery_rate": "rate",
+}
+#: Quantity → its dimension; the column of `samples` is `quantity_unit`.
+_OTHERS = {"time": "time", "goodput": "rate", "rtt": "time", "ping": "time", "one_way": "time"}
+_PROBES = ("ping", "one_way")
+_WORDS = ("flow", "congestion_control", "kind")
+_KINDS = ("tcp", "udp", "quic", "ping")
+_UNKNOWN = ("", "nan", "na", "n/a", "null", "none", "-")
+#: Longest line, in characters.
+_MOST_LINE = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    place: int
+    quantity: str
+    size: float
+
+
+def looks(data: bytes) -> bool:
+    """Returns true if the first line has a column of time and another with a unit."""
+    line = data[:4096].lstrip(b"\xef\xbb\xbf").partition(b"\n")[0].decode("utf-8", "replace")
+    names = [split_name(one) for one in _fields(line)]
+    return any(one[:2] == ("time", "time") for one in names) and len(names) > 1
+
+
+def _fields(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=_delimiter(line)), [])
+    except csv.Error:
+        return []
+
+
+def _delimiter(line: str) -> str:
+    return max(",;\t", key=line.count)
+
+
+def read(data: bytes) -> Measured:
+    """Rows as samples and probes, one flow per name. Raises `MeasuredError` with the line."""
+    text = data.decode("utf-8-sig", errors="replace")
+    found = Measured()
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text.partition("\n")[0]))
+    rows = _rows(lines)
+    _, header = next(rows, (1, []))
+    columns, words = _header(header, found)
+    probes = all(one.quantity in ("time", *_PROBES) for one in columns)
+    gathered = _Gathered(found, "ping" if probes else "tcp")
+    for line, cells in rows:
+        if line > MOST_ROWS:
+            raise MeasuredError(f"line {line}", f"more than {MOST_ROWS} lines")
+        if len(cells) != len(header):
+            found.note(f"line {line}: {len(cells)} values, not {len(header)}; left out")
+            continue
+        values = {
+            one.quantity: number
+            for one in columns
+            if (number := _number(cells[one.place], one, line, found)) is not None
+        }
+        gathered.add(line, values, {name: cells[place].strip() for name, place in words.items()})
+    gathered.finish()
+    return found
+
+
+def _rows(lines: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the number of their line; empty ones are left out."""
+    number = 0
+    try:
+        for number, cells in enumerate(lines, start=1):
+            if any(one.strip() for one in cells):
+                yield number, cells
+    except csv.Error as error:
+        raise MeasuredError(f"line {number + 1}", f"not CSV: {error}") from None
+
+
+def _header(names: list[str], found: Measured) -> tuple[list[_Column], dict[str, int]]:
+    columns, words, known = list[_Column](), dict[str, int](), {**_SAMPLES, **_OTHERS}
+    for place, name in enumerate(names):
+        quantity, dimension, size = split_name(name)
+        if quantity in words or any(one.quantity == quantity for one in columns):
+            raise MeasuredError("line 1", f"two columns of {shortened(quantity)}")
+        if not dimension and quantity in _WORDS:
+            words[quantity] = place
+        elif dimension and known.get(quantity) == dimension:
+            columns.append(_Column(place, quantity, size))
+        else:
+            found.note(f"line 1: column {shortened(name)!r} is not read{_hint(quantity, known)}")
+    if not any(one.quantity == "time" for one in columns):
+        raise MeasuredError("line 1", "no column of time, as time_s or time_ms")
+    if len(columns) == 1:
+        raise MeasuredError("line 1", f"nothing with a unit beside the time: {', '.join(known)}")
+    return columns, words
+
+
+def _hint(quantity: str, known: dict[str, str]) -> str:
+    near = quantity if quantity in known else nearest_name(quantity, known)
+    return f"; did you mean {near}_{OURS[known[near]]}?" if near else ""
+
+
+def _number(text: str, column: _Column, line: int, found: Measured) -> float | None:
+    text = text.strip()
+    if text.lower() in _UNKNOWN:
+        return None
+    try:
+        number = float(text) * column.size
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < MOST_NS:
+        found.note(f"line {line}: {column.quantity} is no number ≥ 0: {shortened(text, 30)!r}")
+        return None
+    return number
+
+
+class _Gathered:
+    """Rows, gathered by flow."""
+
+    def __init__(self, found: Measured, kind: str) -> None:
+        self._found, self._default = found, kind
+        self._last: dict[str, float] = {}
+        self._delivered: dict[str, float] = {}
+        self._first: dict[str, float] = {}
+        self._kinds: dict[str, str] = {}
+        self._controls: dict[str, str] = {}
+        self._pings: dict[str, list[float]] = {}
+        self._retransmitted: dict[str, float] = {}
+
+    def add(self, line: int, values: dict[str, float], words: dict[str, str]) -> None:
+        """Adds a row."""
+        time = values.pop("time", None)
+        if time is None:
+            self._found.note(f"line {line}: no time, left out")
+            return
+        kind = words.get("kind", "")
+        if kind and kind not in _KINDS:
+            raise MeasuredError(f"line {line}", f"kind is none of {', '.join(_KINDS)}: {kind!r}")
+        kind = kind or self._default
+        name = plain_name(words.get("flow", "")) or kind
+        if time < self._last.get(name, 0.0):
+            raise MeasuredError(f"line {line}", f"the time of {name} goes back")
+        self._kinds.setdefault(name, kind)
+        if control := words.get("congestion_control"):
+            self._controls.setdefault(name, plain_name(control))
+        for one in _PROBES:
+            if one in values:
+                self._probe(name, one, time, values.pop(one))
+        self._sample(name, time, values)
+        self._first.setdefault(name, time)
+        self._last[name] = time
+
+    def _probe(self, name: str, kind: str, time: float, delay: float) -> None:
+        row: Row = {"time_ns": round(time), "flow": name, "delay_ns": round(delay)}
+        own = self._pings.setdefault(name, [])
+        own.append(delay)
+        row |= {"kind": "icmp" if kind == "ping" else "one_way", "probe_number": len(own) - 1}
+        self._found.probes.append(row)
+
+    def _sample(self, name: str, time: float, values: dict[str, float]) -> None:
+        if not values:
+            return
+        row: Row = {"time_ns": round(time), "flow": name}
+        rate = values.pop("goodput", None)
+        if rate is not None and "delivered" not in values:
+            # A rate is that of the time since the row before.
+            gained = rate * (time - self._last.get(name, 0.0)) / 8e9
+            values["delivered"] = self._delivered.get(name, 0.0) + gained
+        if "rtt" in values:
+            values.setdefault("srtt", values.pop("rtt"))
+            values.pop("rtt", None)
+        if "delivered" in values:
+            self._delivered[name] = values["delivered"]
+        if "retransmitted" in values:
+            self._retransmitted[name] = values["retransmitted"]
+        row |= {f"{key}_{OURS[_SAMPLES[key]]}": round(value) for key, value in values.items()}
+        self._found.samples.append(row)
+
+    def finish(self) -> None:
+        """Makes a row of `flows` of each flow."""
+        srtt = _means(self._found, "srtt_ns")
+        cwnd = _means(self._found, "cwnd_packets")
+        most = _by_flow(self._found, "cwnd_packets", max)
+        for name, end in self._last.items():
+            if round(end) <= 0:
+                self._found.note(f"{plain_name(name)}: it has no length, left out")
+                continue
+            row: Row = {"flow": name, "kind": self._kinds[name], **life(0, round(end))}
+            for key, value in (
+                ("congestion_control", self._controls.get(name)),
+                ("delivered_bytes", _whole(self._delivered.get(name))),
+                ("retransmitted_packets", _whole(self._retransmitted.get(name))),
+                ("srtt_mean_ns", srtt.get(name)),
+                ("cwnd_mean_packets", cwnd.get(name)),
+                ("cwnd_max_packets", _whole(most.get(name))),
+            ):
+                if value is not None:
+                    row[key] = value
+            delays = self._pings.get(name)
+            if delays and self._kinds[name] == "ping":
+                row |= {"rtt_mean_ns": sum(delays) / len(delays), "rtt_min_ns": round(min(delays))}
+            self._found.flows.append(row)
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _by_flow(found: Measured, column: str, of: Callable[[list[float]], float]) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for row in found.samples:
+        if column in row:
+            values.setdefault(str(row["flow"]), []).append(float(row[column]))
+    return {name: of(own) for name, own in values.items()}
+
+
+def _means(found: Measured, column: str) -> dict[str, float]:
+    return _by_flow(found, column, lambda own: sum(own) / len(own))
+
+
+FORMAT = Format("csv", "CSV with units in the names of its columns", 1, looks, read)

@@ -1,0 +1,36 @@
+"""Formats of result files, and which one a file has."""
+
+from __future__ import annotations
+
+from dumbbell.codes import Code
+from dumbbell.errors import DumbbellError, nearest_name
+from dumbbell.measured import csv_columns, iperf3
+from dumbbell.measured.values import Format, Measured, MeasuredError
+
+#: Formats by name, in the order in which they are tried.
+FORMATS: dict[str, Format] = {one.name: one for one in (iperf3.FORMAT, csv_columns.FORMAT)}
+
+
+def format_named(name: str) -> Format:
+    """Format of a name. Raises `DumbbellError`."""
+    if name not in FORMATS:
+        near = nearest_name(name, FORMATS)
+        hint = f"; did you mean {near}?" if near else ""
+        raise DumbbellError(
+            f"--as {name}: no such format{hint}; there are {', '.join(FORMATS)}",
+            code=Code.SELECTION,
+        )
+    return FORMATS[name]
+
+
+def format_of(data: bytes) -> Format:
+    """Format that data look like. Raises `MeasuredError` if they look like none."""
+    for one in FORMATS.values():
+        if one.looks(data):
+            return one
+    raise MeasuredError("", f"none of the known formats: {', '.join(FORMATS)}; --as names one")
+
+
+def read_as(one: Format, data: bytes) -> Measured:
+    """Contents of data in a format, checked. Raises `MeasuredError`."""
+    return one.read(data).checked()
