@@ -13,7 +13,7 @@ from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 
 #: Names for `--as`. The package `dumbbell.measured` is not imported for a help text.
-FORMATS = ("iperf3", "csv")
+FORMATS = ("iperf3", "flent", "csv")
 #: Notes and errors that are printed.
 _MOST_LINES = 40
 
@@ -75,8 +75,8 @@ def import_(
             beside,
         )
         done = add_files(files, store, chosen, console.Pulse(console.err))
-        said = _told(done.notes)
-        said += [f"dumbbell: {one} [{one.code}]" for one in done.refused]
+        said = [f"dumbbell: {one} [{one.code}]" for one in done.refused]
+        said += _told(done.notes)
         for line in said[:_MOST_LINES]:
             say(line)
         if len(said) > _MOST_LINES:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 store_app = typer.Typer(help="Stores: contents, damage, repair.", no_args_is_help=True)
 _DIGITS = 16
+#: Formats of tables, and those of other tools.
+_TABLES = ("parquet", "csv")
+FORMATS = (*_TABLES, "flent")
 
 
 @store_app.callback()
@@ -217,15 +220,38 @@ def export_store(
         list[str] | None, typer.Option(help="Only this table; may be repeated.")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help="Format of the files: parquet or csv.")
+        str,
+        typer.Option(
+            "--format",
+            autocompletion=lambda: FORMATS,
+            help=f"Format of the files: {', '.join(FORMATS)}.",
+        ),
     ] = "parquet",
 ) -> None:
-    """Write the tables as Parquet or CSV. Each has a column per factor."""
+    """Write tables as Parquet or CSV, or a file per run in a format of another tool."""
     with guarded():
         from dumbbell.store.export import export
 
+        if form in FORMATS and form not in _TABLES:
+            _export_runs(store, output, form, experiment, table)
+            return
         for path, rows in export(store, output, experiment=experiment, tables=table, form=form):
             _say(f"{path}: {_count(rows, 'row')}")
+
+
+def _export_runs(
+    store: Path, output: Path, form: str, experiment: str | None, table: list[str] | None
+) -> None:
+    from dumbbell.codes import Code
+    from dumbbell.errors import DumbbellError
+    from dumbbell.export.formats import export_runs
+
+    if table:
+        raise DumbbellError(f"--table: not with --format {form}", code=Code.EXCLUSIVE)
+    for path, notes in export_runs(store, output, form, experiment):
+        _say(str(path))
+        for note in notes:
+            console.say(f"{path}: {note}")
 
 
 def _experiments(found: Contents) -> Table:

@@ -12,7 +12,7 @@ from dumbbell.errors import StoreError
 from dumbbell.measured.formats import format_named, format_of, read_as
 from dumbbell.measured.source import read_source, unpacked
 from dumbbell.measured.streams import NO_SEED, result_of, run_of
-from dumbbell.measured.values import Measured, MeasuredError
+from dumbbell.measured.values import TABLES, Measured, MeasuredError
 from dumbbell.runs import MEASURED, ExperimentInfo, Run, RunResult
 from dumbbell.store.records import Planned, record_of
 from dumbbell.store.store import Store
@@ -163,7 +163,7 @@ def renamed(found: Measured, names: Mapping[str, str]) -> Measured:
         if name not in known:
             raise MeasuredError("", f"no flow {name!r}; there are {', '.join(known[:12])}")
     if names:
-        for row in (*found.flows, *found.samples, *found.probes):
+        for row in (row for table in TABLES for row in getattr(found, table)):
             row["flow"] = names.get(str(row["flow"]), row["flow"])
     return found
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, nearest_name
-from dumbbell.measured import csv_columns, iperf3
+from dumbbell.measured import csv_columns, flent, iperf3
 from dumbbell.measured.values import Format, Measured, MeasuredError
 
 #: Formats by name, in the order in which they are tried.
-FORMATS: dict[str, Format] = {one.name: one for one in (iperf3.FORMAT, csv_columns.FORMAT)}
+FORMATS: dict[str, Format] = {
+    one.name: one for one in (iperf3.FORMAT, flent.FORMAT, csv_columns.FORMAT)
+}
 
 
 def format_named(name: str) -> Format:

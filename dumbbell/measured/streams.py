@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from dumbbell.measured.values import Format, Measured, Row
+from dumbbell.measured.values import TABLES, Format, Measured, Row
 from dumbbell.runs import ID_LENGTH, MEASURED, Run, RunResult
 from dumbbell.store.tables import table_schemas
 
@@ -54,15 +54,7 @@ def run_of(one: Format, data: bytes, name: str, found: Measured, names: Mapping[
 
 def result_of(found: Measured) -> RunResult:
     """Tables of a file. What it does not have is unknown: real time, packets sent by hosts."""
-    tables = {
-        name: _stream(name, rows)
-        for name, rows in (
-            ("flows", found.flows),
-            ("samples", found.samples),
-            ("probes", found.probes),
-        )
-        if rows
-    }
+    tables = {name: _stream(name, rows) for name in TABLES if (rows := getattr(found, name))}
     digest = hashlib.sha256()
     for name, data in tables.items():
         digest.update(f"{name} {len(data)}\n".encode())

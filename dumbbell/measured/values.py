@@ -14,6 +14,8 @@ Row = dict[str, int | float | str]
 MOST_NS = 10 * 366 * 86_400 * 10**9
 #: Rows of a table that a file may have.
 MOST_ROWS = 2_000_000
+#: Tables that files fill.
+TABLES = ("flows", "samples", "probes", "transfers")
 #: Notes that are kept of a file.
 _MOST_NOTES = 20
 #: Letters of a name that comes from a file.
@@ -47,6 +49,7 @@ class Measured:
         flows: Rows of `flows`. Each has `flow`, `kind`, `start_ns`, `established_ns`, `end_ns`.
         samples: Rows of `samples`, in order of time.
         probes: Rows of `probes`.
+        transfers: Rows of `transfers`.
         about: What the file says of its origin: tool, version, host, time, title.
         notes: What was left out, and where numbers of the file contradict each other.
     """
@@ -54,6 +57,7 @@ class Measured:
     flows: list[Row] = field(default_factory=list)
     samples: list[Row] = field(default_factory=list)
     probes: list[Row] = field(default_factory=list)
+    transfers: list[Row] = field(default_factory=list)
     about: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -69,7 +73,7 @@ class Measured:
         names = [one["flow"] for one in self.flows]
         if len(set(names)) < len(names):
             raise MeasuredError("", "two flows have one name")
-        for name in ("flows", "samples", "probes"):
+        for name in TABLES:
             if len(getattr(self, name)) > MOST_ROWS:
                 raise MeasuredError("", f"more than {MOST_ROWS} rows of {name}")
         return self
