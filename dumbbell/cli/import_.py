@@ -13,7 +13,7 @@ from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 
 #: Names for `--as`. The package `dumbbell.measured` is not imported for a help text.
-FORMATS = ("iperf3", "flent", "csv")
+FORMATS = ("iperf3", "flent", "irtt", "qlog", "ss", "flowmonitor", "csv")
 #: Notes and errors that are printed.
 _MOST_LINES = 40
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, nearest_name
-from dumbbell.measured import csv_columns, flent, iperf3
+from dumbbell.measured import csv_columns, flent, flowmonitor, iperf3, irtt, qlog, ss
 from dumbbell.measured.values import Format, Measured, MeasuredError
 
 #: Formats by name, in the order in which they are tried.
 FORMATS: dict[str, Format] = {
-    one.name: one for one in (iperf3.FORMAT, flent.FORMAT, csv_columns.FORMAT)
+    one.name: one
+    for one in (
+        iperf3.FORMAT,
+        flent.FORMAT,
+        irtt.FORMAT,
+        qlog.FORMAT,
+        ss.FORMAT,
+        flowmonitor.FORMAT,
+        csv_columns.FORMAT,
+    )
 }
 
 

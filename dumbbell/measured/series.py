@@ -46,6 +46,11 @@ class Series:
         """Adds the sender's state."""
         self._add(time_s, state)
 
+    def add_row(self, time_s: float, row: Row) -> None:
+        """Adds a row, which may get more columns before `flow` is called."""
+        row |= {"time_ns": self._see(time_s), "flow": self.name}
+        self.samples.append(row)
+
     def add_probe(self, time_s: float, kind: str, number: int, delay_ms: float | None) -> None:
         """Adds a probe. `delay_ms`: None: it was lost."""
         self.probes.append(
