@@ -3,6 +3,7 @@ earlier form with `event_fields`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,8 +20,17 @@ _SEPARATOR = b"\x1e"
 _METRICS = ("metrics_updated", "recovery_metrics_updated")
 #: Field of the metrics → column; times are in ms.
 _TIMES = {"smoothed_rtt": "srtt_ns", "rtt_variance": "rttvar_ns", "min_rtt": "rtt_min_ns"}
-_WINDOWS = {"congestion_window": "cwnd_packets", "ssthresh": "ssthresh_packets"}
+_IN_FLIGHT = "in_flight_packets"
+_WINDOWS = {
+    "cwnd": "cwnd_packets",  # before draft 2
+    "congestion_window": "cwnd_packets",
+    "ssthresh": "ssthresh_packets",
+}
+#: First smoothed RTT of a connection (RFC 9002 §6.2.2) in s: so quinn 0.11 writes RTTs.
+_INITIAL_RTT_S = 0.333
 _MOST = 2**62
+#: Slow-start threshold before the first loss, as in all samples.
+_NO_THRESHOLD = 2**31 - 1
 
 
 def looks(data: bytes) -> bool:
@@ -86,12 +96,26 @@ def _events(trace: Fields) -> Iterator[Fields]:
         if not names:
             yield event
             continue
-        values: dict[str, Any] = dict(
-            zip(names, (one.value for one in event.parts()), strict=False)
-        )
+        own = (one.value for one in event.parts())
+        values: dict[str, Any] = dict(zip(names, own, strict=False))
         time = values.get("relative_time", values.get("time", values.get("reference_time")))
         kind = f"{values.get('category', '')}:{values.get('event', values.get('event_type', ''))}"
         yield Fields({"time": time, "name": kind, "data": values.get("data")}, event.place)
+
+
+def _number(field: Fields) -> float | None:
+    """Number, also as text, as early versions write them; None: missing, or no number."""
+    try:
+        value = float(field.value) if isinstance(field.value, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _count(field: Fields) -> int | None:
+    """Whole number; None: unknown, or no count that a column has."""
+    value = _number(field)
+    return round(value) if value is not None and 0 <= value < _MOST else None
 
 
 class _Trace:
@@ -109,13 +133,14 @@ class _Trace:
         self._unit_s = 1e-6 if units == "us" else 1e-3
         self._windows: list[tuple[Row, dict[str, int]]] = []
         self._lost = 0
+        self._rtt_s: float | None = None
 
     def read(self, events: Iterator[Fields]) -> None:
         """Adds the flow of the trace and its samples."""
         first: float | None = None
         now = 0.0
         for event in events:
-            time = event.number("time", least=-_MOST)
+            time = _number(event.part("time"))
             if time is None:
                 self._found.note(f"{event.place}: no time, left out")
                 continue
@@ -128,6 +153,7 @@ class _Trace:
             for column, size in sizes.items():
                 if self._segment:
                     row[column] = round(size / self._segment)
+        self._check_rtts()
         more: Row = {"retransmitted_packets": self._lost} if self._lost else {}
         flow = self._series.flow(more)
         if flow is None:
@@ -135,6 +161,16 @@ class _Trace:
             return
         self._found.flows.append(flow)
         self._found.samples += self._series.samples
+
+    def _check_rtts(self) -> None:
+        """Leaves out RTTs longer than the trace: their unit is not the one of its times."""
+        rows = self._series.samples
+        last = max((int(one["time_ns"]) for one in rows), default=0)
+        if any(int(one.get("srtt_ns", 0)) > last for one in rows):
+            self._found.note(f"{self._series.name}: RTTs longer than the trace, left out")
+            for one in rows:
+                for column in _TIMES.values():
+                    one.pop(column, None)
 
     def _add(self, time: float, event: Fields) -> None:
         kind = event.text("name").rpartition(":")[2]
@@ -146,25 +182,34 @@ class _Trace:
         elif kind == "congestion_state_updated":
             self._series.add_state(time, {"state": data.text("new")})
         elif kind == "packet_sent":
-            self._segment = max(self._segment, data.part("raw").count("length") or 0)
+            header = data.part("header")
+            lengths = (data.part("raw"), "length"), (header, "length"), (header, "packet_size")
+            own = (_count(part.part(name)) or 0 for part, name in lengths)
+            self._segment = max(self._segment, *own)
 
     def _metrics(self, time: float, data: Fields) -> None:
         row: Row = {}
+        if self._rtt_s is None and (first := _number(data.part("smoothed_rtt"))) is not None:
+            self._rtt_s = self._unit_s
+            if first == _INITIAL_RTT_S:
+                self._rtt_s = 1.0
+                self._found.note("RTTs are in s, not in ms: the first is 0.333")
         for field, column in _TIMES.items():
-            value = data.number(field)
-            if value is not None and value * 1e9 * self._unit_s < _MOST:
-                row[column] = round(value * 1e9 * self._unit_s)
-        rate = data.number("pacing_rate")
-        if rate is not None:
-            row["pacing_bps"] = round(rate)
-        if (count := data.count("packets_in_flight")) is not None:
-            row["in_flight_packets"] = count
+            value = _number(data.part(field))
+            if value is not None and 0 <= value * 1e9 * (self._rtt_s or 0.0) < _MOST:
+                row[column] = round(value * 1e9 * (self._rtt_s or 0.0))
+        for field, column in (("pacing_rate", "pacing_bps"), ("packets_in_flight", _IN_FLIGHT)):
+            if (count := _count(data.part(field))) is not None:
+                row[column] = count
         sizes = {
             column: size
             for field, column in _WINDOWS.items()
-            if (size := data.count(field)) is not None
+            if (size := _count(data.part(field))) is not None
         }
-        delivered = data.count(OWN_DELIVERED)
+        threshold = _number(data.part("ssthresh"))
+        if threshold is not None and threshold >= _MOST:
+            row["ssthresh_packets"] = _NO_THRESHOLD
+        delivered = _count(data.part(OWN_DELIVERED))
         if not row and not sizes and delivered is None:
             return
         if sizes:

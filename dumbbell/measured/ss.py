@@ -115,7 +115,7 @@ class _Connection:
         self._back = Series("→".join(reversed(ends)), "tcp")
         self._base: list[int | None] = [None, None]
         self._grown = [0, 0]
-        self._control = ""
+        self._control, self._rows = "", 0
 
     def add(self, time: float, line: str) -> None:
         """Adds the words of a socket at a time in s."""
@@ -127,12 +127,15 @@ class _Connection:
             total = _number(words.get(word, ""))
             if total is not None:
                 base = self._base[place]
-                self._base[place] = base = round(total) if base is None else base
+                # ss leaves out what is 0.
+                first = 0 if self._rows else round(total)
+                self._base[place] = base = first if base is None else base
                 self._grown[place] = max(self._grown[place], round(total) - base)
                 series.add_total(time, max(0, round(total) - base), {})
         state = _state(words, "app_limited" in line.split())
         if state:
             self._out.add_state(time, state)
+        self._rows += 1
 
     def finish(self, found: Measured) -> None:
         """Adds the directions that carried data."""
@@ -141,7 +144,7 @@ class _Connection:
             return
         control: Row = {"congestion_control": self._control} if self._control else {}
         rows = []
-        if self._grown[0] or self._base[0] is None:
+        if self._grown[0] or not any(self._grown):
             rows.append((self._out, control, self._ends))
         if self._grown[1]:
             rows.append((self._back, {}, self._ends[::-1]))

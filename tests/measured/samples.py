@@ -13,7 +13,7 @@ SS = """\
 State Recv-Q Send-Q Local Address:Port Peer Address:Port Process
 ESTAB 0      90000  10.0.0.1:40000    10.0.0.2:5201
 \t cubic wscale:7,7 rto:224 rtt:20.5/1.25 ato:40 mss:1448 pmtu:1500 cwnd:10 ssthresh:7 \
-bytes_sent:5000 bytes_acked:1001 bytes_received:10 segs_out:9 send 5.6Mbps lastsnd:4 pacing_rate 12.5Mbps \
+bytes_sent:5000 bytes_acked:1001 bytes_received:10 segs_out:9 send 5.6Mbps pacing_rate 12.5Mbps \
 delivery_rate 8Mbps delivered:3 app_limited busy:100ms(2.0%) unacked:4 retrans:1/3 lost:1 \
 sacked:2 reordering:5 notsent:70000 minrtt:19.5
 ESTAB 0 0 [::1]:22 [::1]:5555
