@@ -24,7 +24,7 @@ store_app = typer.Typer(help="Stores: contents, damage, repair.", no_args_is_hel
 _DIGITS = 16
 #: Formats of tables, and those of other tools.
 _TABLES = ("parquet", "csv")
-FORMATS = (*_TABLES, "flent")
+FORMATS = (*_TABLES, "flent", "iperf3", "qlog", "xplot", "latex")
 
 
 @store_app.callback()

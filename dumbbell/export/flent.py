@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dumbbell.codes import Code
@@ -25,7 +25,7 @@ _MOST_POINTS = 100_000
 Points = list[float | None]
 
 
-def encode(run: OneRun) -> bytes:
+def encode(run: OneRun) -> Mapping[str, bytes]:
     """Data file of a run. Its test is `tcp_1up`, `tcp_nup` or `rrul_be`, by its flows.
 
     Raises `DumbbellError` if the run has no TCP flow, or more in two directions than `rrul_be`.
@@ -66,7 +66,7 @@ def encode(run: OneRun) -> bytes:
         "raw_values": raw,
     }
     text = json.dumps(file, indent=2, sort_keys=True, allow_nan=False)
-    return gzip.compress(text.encode(), mtime=0)
+    return {"": gzip.compress(text.encode(), mtime=0)}
 
 
 def _series(flows: Sequence[Row]) -> tuple[str, dict[str, Row | None]]:
@@ -163,8 +163,8 @@ def _binned(parts: Sequence[tuple[int, int, int]], places: int, step: float) -> 
         for place in range(one, last + 1):
             within = min(right, begin + (place + 1) * length) - max(left, begin + place * length)
             sums[place] += size * max(within, 0.0) / (right - left)
-    for place, size in enumerate(sums):
-        found[first + place] = size * 8e3 / length
+    for place, total in enumerate(sums):
+        found[first + place] = total * 8e3 / length
     return found
 
 

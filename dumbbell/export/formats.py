@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dumbbell.errors import DumbbellError
-from dumbbell.export import flent
+from dumbbell.export import flent, iperf3, latex, qlog, xplot
 from dumbbell.export.run import OneRun
 from dumbbell.files.names import distinct, run_words
 from dumbbell.files.output import write_output
@@ -20,14 +20,22 @@ class Format:
 
     Attributes:
         suffix: End of the names of its files.
-        encode: Writer of a run. Raises `DumbbellError` for a run that the format cannot have.
+        encode: Writer of a run: name of a part of the run, or nothing → content. Raises
+            `DumbbellError` for a run that the format cannot have.
     """
 
     suffix: str
-    encode: Callable[[OneRun], bytes]
+    encode: Callable[[OneRun], Mapping[str, bytes]]
 
 
-FORMATS = {"flent": Format(flent.SUFFIX, flent.encode)}
+FORMATS = {
+    "flent": Format(flent.SUFFIX, flent.encode),
+    "iperf3": Format(iperf3.SUFFIX, iperf3.encode),
+    "qlog": Format(qlog.SUFFIX, qlog.encode),
+    "xplot": Format(xplot.SUFFIX, xplot.encode),
+}
+#: Format of a whole experiment.
+LATEX = "latex"
 
 
 def export_runs(
@@ -49,23 +57,41 @@ def export_runs(
         DumbbellError: The format cannot have a run.
         OutputError: A file cannot be written.
     """
-    one = FORMATS[form]
     with Store(store, write=False) as opened:
         key, _ = opened.chosen(experiment)
         record = next(each for each in opened.experiments() if each.id == key)
         done = [planned for planned in record.runs if planned.run in opened]
         info = record.info
+        if form == LATEX:
+            path = folder / distinct({0: [info.name]}, latex.SUFFIX)[0]
+            write_output(path, latex.table(opened.results(record)))
+            yield path, []
+            return
+        one = FORMATS[form]
         words = {
             place: run_words(info, {**planned.levels, "repeat": planned.repeat})
             for place, planned in enumerate(done)
         }
-        names = distinct(words, one.suffix)
         for place, planned in enumerate(done):
             results = opened.results(replace(record, runs=(planned,)))
             run = OneRun(", ".join(words[place]), results)
             try:
-                data = one.encode(run)
+                parts = one.encode(run)
             except DumbbellError as error:
                 raise DumbbellError(f"{run.title}: {error}", code=error.code) from None
-            write_output(folder / names[place], data)
-            yield folder / names[place], run.notes
+            named = {part: [*words[place], *([part] if part else [])] for part in parts}
+            notes = run.notes
+            for part, name in _names(words, place, named, one.suffix).items():
+                write_output(folder / name, parts[part])
+                yield folder / name, notes
+                notes = []
+
+
+def _names(
+    words: Mapping[int, list[str]], place: int, named: Mapping[str, list[str]], suffix: str
+) -> dict[str, str]:
+    """Names of the files of a run, each its own also among those of other runs."""
+    if set(named) == {""}:
+        return {"": distinct(words, suffix)[place]}
+    own = distinct({(place, part): one for part, one in named.items()}, suffix)
+    return {part: name for (_, part), name in own.items()}

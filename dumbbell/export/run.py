@@ -12,7 +12,7 @@ from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

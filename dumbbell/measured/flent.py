@@ -159,7 +159,7 @@ def _add_flow(
             found.note(f"{point.place}: no time, left out")
             continue
         rate = point.number("val")
-        state = {
+        state: Row = {
             column: round(value * size)
             for field, (column, size) in _STATE.items()
             if (value := point.number(field)) is not None

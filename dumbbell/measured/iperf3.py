@@ -147,7 +147,11 @@ def _add_flow(stream: Fields, report: Fields, names: dict[int, str], found: Meas
     if not end_ns:
         found.note(f"{names[socket]}: it has no length, left out")
         return
-    row: Row = {"flow": names[socket], "kind": "udp" if udp else "tcp", **life(0, end_ns)}
+    start_ns = _ns(receiver.number("start"), stream.place) or 0
+    if start_ns >= end_ns:
+        raise MeasuredError(f"{receiver.place}.start", "not before its end")
+    row: Row = {"flow": names[socket], "kind": "udp" if udp else "tcp"}
+    row |= life(start_ns, end_ns)
     row |= _udp(receiver, report) if udp else _tcp(sender, receiver, report, found, names[socket])
     found.flows.append(row)
 

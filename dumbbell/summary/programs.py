@@ -158,7 +158,10 @@ def _iperf3(output: str) -> str:
 def _mbps(flows: list[Row]) -> float | None:
     """Goodput of some flows together; None without any that is known."""
     known = [one for one in flows if "delivered_bytes" in one]
-    rates = (float(one["delivered_bytes"]) * 8e3 / float(one["end_ns"]) for one in known)
+    rates = (
+        float(one["delivered_bytes"]) * 8e3 / (float(one["end_ns"]) - float(one["start_ns"]))
+        for one in known
+    )
     return sum(rates) if known else None
 
 

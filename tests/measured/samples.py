@@ -73,13 +73,13 @@ IRTT = {
     ],
 }
 EVENTS: list[dict[str, Any]] = [
-    {"time": 0.5, "name": "transport:packet_sent", "data": {"raw": {"length": 1200}}},
-    {"time": 10, "name": "recovery:metrics_updated",
+    {"time": 5, "name": "transport:packet_sent", "data": {"raw": {"length": 1200}}},
+    {"time": 100, "name": "recovery:metrics_updated",
      "data": {"smoothed_rtt": 20.5, "rtt_variance": 2, "min_rtt": 19, "congestion_window": 12000,
               "ssthresh": 24000, "packets_in_flight": 4, "pacing_rate": 1_000_000}},
-    {"time": 15, "name": "recovery:packet_lost", "data": {}},
-    {"time": 15, "name": "recovery:congestion_state_updated", "data": {"new": "recovery"}},
-    {"time": 20, "name": "recovery:metrics_updated", "data": {"congestion_window": 6000}},
+    {"time": 150, "name": "recovery:packet_lost", "data": {}},
+    {"time": 150, "name": "recovery:congestion_state_updated", "data": {"new": "recovery"}},
+    {"time": 200, "name": "recovery:metrics_updated", "data": {"congestion_window": 6000}},
 ]  # fmt: skip
 QLOG = {
     "qlog_version": "0.3",

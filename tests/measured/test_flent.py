@@ -216,7 +216,7 @@ def test_what_is_written_is_read(stores: dict[str, tuple[Path, Results]], tmp_pa
     ]
     assert rows[0].equals(rows[1])
     # Written again, it is the same file but for its title.
-    again = json.loads(gzip.decompress(writer.encode(OneRun("rrul, 0", found))))
+    again = json.loads(gzip.decompress(writer.encode(OneRun("rrul, 0", found))[""]))
     first = json.loads(gzip.decompress(path.read_bytes()))
     assert again["raw_values"] == first["raw_values"]
 
