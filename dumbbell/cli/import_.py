@@ -61,9 +61,9 @@ def import_(
         from dumbbell import console
         from dumbbell.console import say
         from dumbbell.console.words import many
-        from dumbbell.measured.adding import Chosen, add_files
         from dumbbell.measured.formats import format_named
         from dumbbell.runs import MEASURED
+        from dumbbell.store.importing import Chosen, add_files
 
         if form is not None:
             format_named(form)
@@ -75,18 +75,23 @@ def import_(
             beside,
         )
         done = add_files(files, store, chosen, console.Pulse(console.err))
-        said = [f"dumbbell: {one} [{one.code}]" for one in done.refused]
-        said += _told(done.notes)
-        for line in said[:_MOST_LINES]:
-            say(line)
-        if len(said) > _MOST_LINES:
-            say(f"{len(said) - _MOST_LINES} more notes and errors")
+        _say_some(_told(done.notes), "notes")
         again = f", {many(len(done.known), 'file')} known already" if done.known else ""
         say(f"{store}: {many(done.runs, 'run')} added to experiment {done.experiment}{again}")
         if done.runs:
             say(f"Next: dumbbell report {store} -o report.html")
+        _say_some([f"dumbbell: {one} [{one.code}]" for one in done.refused], "errors")
         if done.refused:
             raise typer.Exit(2)
+
+
+def _say_some(lines: list[str], what: str) -> None:
+    from dumbbell.console import say
+
+    if len(lines) > _MOST_LINES:
+        say(f"{len(lines) - _MOST_LINES} {what} before these:")
+    for line in lines[-_MOST_LINES:]:
+        say(line)
 
 
 def _told(notes: list[tuple[str, str]]) -> list[str]:

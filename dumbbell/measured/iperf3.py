@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -94,9 +95,46 @@ def _forward(streams: list[Fields]) -> bool:
     return _sends(streams[0]) if streams else True
 
 
-def is_back(flow: Row) -> bool:
-    """Returns true if a flow is of the other direction of `--bidir`."""
-    return f"-{_BACK}" in str(flow["flow"])
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Numbers of a test; None: unknown.
+
+    Attributes:
+        mbps: Goodput of the streams together, Mbit/s.
+        retransmissions: Retransmitted segments.
+        lost_percent: Lost datagrams, %.
+        back_mbps: Goodput of the other direction of `--bidir`, Mbit/s.
+    """
+
+    mbps: float | None
+    retransmissions: int | None
+    lost_percent: float | None
+    back_mbps: float | None
+
+
+def totals(flows: Sequence[Row]) -> Totals:
+    """Numbers of the flows of a report together."""
+    back = [one for one in flows if f"-{_BACK}" in str(one["flow"])]
+    there = [one for one in flows if one not in back]
+    again = [int(one["retransmitted_packets"]) for one in there if "retransmitted_packets" in one]
+    both = [one for one in there if {"data_packets", "received_packets"} <= one.keys()]
+    sent = sum(int(one["data_packets"]) for one in both)
+    received = sum(int(one["received_packets"]) for one in both)
+    return Totals(
+        _mbps(there),
+        sum(again) if again else None,
+        100 * (sent - received) / sent if sent else None,
+        _mbps(back),
+    )
+
+
+def _mbps(flows: Sequence[Row]) -> float | None:
+    known = [one for one in flows if "delivered_bytes" in one]
+    rates = (
+        float(one["delivered_bytes"]) * 8e3 / (float(one["end_ns"]) - float(one["start_ns"]))
+        for one in known
+    )
+    return sum(rates) if known else None
 
 
 def _names(streams: list[Fields], kind: str) -> dict[int, str]:

@@ -12,7 +12,7 @@ from rich.table import Table
 from dumbbell.console.words import noun
 from dumbbell.errors import shortened
 from dumbbell.measured import iperf3
-from dumbbell.measured.values import MeasuredError, Row
+from dumbbell.measured.values import MeasuredError
 from dumbbell.metrics import Tables
 from dumbbell.metrics.numbers import number
 from dumbbell.summary.fit import WIDTH, fitted, plain_table, titled
@@ -137,32 +137,18 @@ def _iperf3(output: str) -> str:
         flows = iperf3.read(output.encode(errors="replace")).flows
     except MeasuredError as error:
         return error.what.removeprefix(iperf3.SAYS) if error.place == "error" else ""
-    there = [one for one in flows if not iperf3.is_back(one)]
-    rate = _mbps(there)
-    if rate is None:
+    found = iperf3.totals(flows)
+    if found.mbps is None:
         return ""
-    words = f"{number(rate)} Mbit/s"
-    again = [int(one["retransmitted_packets"]) for one in there if "retransmitted_packets" in one]
-    if again:
-        words += f", {number(sum(again))} {noun(sum(again), 'retransmission')}"
-    sent = sum(int(one.get("data_packets", 0)) for one in there)
-    if sent:
-        lost = sent - sum(int(one.get("received_packets", 0)) for one in there)
-        words += f", {number(100 * lost / sent)} % lost"
-    back = _mbps([one for one in flows if iperf3.is_back(one)])
-    if back is not None:  # of --bidir
-        words += f"; back {number(back)} Mbit/s"
+    words = f"{number(found.mbps)} Mbit/s"
+    again = found.retransmissions
+    if again is not None:
+        words += f", {number(again)} {noun(again, 'retransmission')}"
+    if found.lost_percent is not None:
+        words += f", {number(found.lost_percent)} % lost"
+    if found.back_mbps is not None:  # of --bidir
+        words += f"; back {number(found.back_mbps)} Mbit/s"
     return words
-
-
-def _mbps(flows: list[Row]) -> float | None:
-    """Goodput of some flows together; None without any that is known."""
-    known = [one for one in flows if "delivered_bytes" in one]
-    rates = (
-        float(one["delivered_bytes"]) * 8e3 / (float(one["end_ns"]) - float(one["start_ns"]))
-        for one in known
-    )
-    return sum(rates) if known else None
 
 
 def table(tables: Tables, width: int = WIDTH) -> Group | None:

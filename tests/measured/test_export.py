@@ -14,10 +14,10 @@ from dumbbell.cli import app
 from dumbbell.cli.store import FORMATS as NAMED
 from dumbbell.export.formats import FORMATS, LATEX
 from dumbbell.export.latex import escaped, table
-from dumbbell.measured.adding import Chosen, add_files
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.store import Store
+from dumbbell.store.importing import Chosen, add_files
 
 EXPERIMENT = """\
 dumbbell: 1

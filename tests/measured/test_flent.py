@@ -19,12 +19,12 @@ from dumbbell.cli import app
 from dumbbell.export import flent as writer
 from dumbbell.export.run import OneRun
 from dumbbell.measured import flent
-from dumbbell.measured.adding import Chosen, add_files
 from dumbbell.measured.source import unpacked
 from dumbbell.measured.values import Measured, MeasuredError
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.store import Store
+from dumbbell.store.importing import Chosen, add_files
 
 FLENT = Path(sys.executable).with_name("flent")
 File = dict[str, Any]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from dumbbell.measured.formats import FORMATS, format_of, read_as
 from dumbbell.measured.source import MOST_BYTES, unpacked
-from dumbbell.measured.streams import result_of, run_of
 from dumbbell.measured.values import MeasuredError
+from dumbbell.store.measured import result_of, run_of
 from tests.measured.samples import SAMPLES
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 import dumbbell
 from dumbbell.cli import app
 from dumbbell.cli.import_ import FORMATS as NAMED
-from dumbbell.measured.adding import Chosen, add_files
 from dumbbell.measured.formats import FORMATS
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.store import Store
+from dumbbell.store.importing import Chosen, add_files
 from tests.measured.reports import encoded, tcp, udp
 
 SIZES = [[1_000_000, 2_000_000], [500_000, 250_000]]

@@ -11,9 +11,9 @@ from dumbbell.codes import Code
 from dumbbell.errors import StoreError
 from dumbbell.measured.formats import format_named, format_of, read_as
 from dumbbell.measured.source import read_source, unpacked
-from dumbbell.measured.streams import NO_SEED, result_of, run_of
 from dumbbell.measured.values import TABLES, Measured, MeasuredError
 from dumbbell.runs import MEASURED, ExperimentInfo, Run, RunResult
+from dumbbell.store.measured import NO_SEED, result_of, run_of
 from dumbbell.store.records import Planned, record_of
 from dumbbell.store.store import Store
 
