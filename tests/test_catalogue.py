@@ -250,6 +250,7 @@ def test_a_kind_of_traffic_is_known_to_few_files(name: str) -> None:
         # Connections of stacks: their rows, and whether they end by themselves.
         "crates/model/src/stack_rows.rs",
         "dumbbell/engines/preflight.py",
+        "dumbbell/measured/qlog.py",  # the log of such connections
         "dumbbell/gate/sides.py",
         "dumbbell/limits/sharing.py",
         "dumbbell/playground/subset.py",

@@ -12,6 +12,7 @@ from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.export.run import OneRun, Row, intervals, known
 from dumbbell.measured.flent import OWN_NAME, VERSION
+from dumbbell.metrics.definition import CONNECTIONS
 
 SUFFIX = ".flent.gz"
 #: Flows of `rrul_be` in each direction, and its probes besides ICMP.
@@ -30,7 +31,7 @@ def encode(run: OneRun) -> Mapping[str, bytes]:
 
     Raises `DumbbellError` if the run has no TCP flow, or more in two directions than `rrul_be`.
     """
-    tcp = run.flows("tcp", "quic", "mptcp")
+    tcp = run.flows(*CONNECTIONS)
     test, names = _series(tcp)
     pings = _pings(run.flows("ping"), test, run)
     others = [one["flow"] for one in run.flows("udp")]

@@ -10,6 +10,7 @@ from dumbbell.errors import DumbbellError
 from dumbbell.export.run import OneRun, Row, intervals, known
 from dumbbell.files.output import json_text
 from dumbbell.limits.flows import FRAME_BYTES, TCP_OVERHEAD_BYTES
+from dumbbell.metrics.definition import CONNECTIONS
 
 SUFFIX = ".json"
 _SEGMENT_BYTES = FRAME_BYTES - TCP_OVERHEAD_BYTES
@@ -25,7 +26,7 @@ def encode(run: OneRun) -> Mapping[str, bytes]:
 
     Raises `DumbbellError` without any.
     """
-    flows = run.flows("tcp", "mptcp", "quic") or run.flows("udp")
+    flows = run.flows(*CONNECTIONS) or run.flows("udp")
     flows = [one for one in flows if 0 <= one["established_ns"] < one["end_ns"]]
     if not flows:
         raise DumbbellError("no TCP or UDP flow that began", code=Code.SELECTION)

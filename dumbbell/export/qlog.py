@@ -14,6 +14,7 @@ from dumbbell.export.run import OneRun, Row, known
 from dumbbell.files.output import json_text
 from dumbbell.limits.flows import FRAME_BYTES, TCP_OVERHEAD_BYTES
 from dumbbell.measured.qlog import OWN_DELIVERED, OWN_FLOW, OWN_KIND, OWN_SEGMENT
+from dumbbell.metrics.definition import CONTROLLED
 
 SUFFIX = ".sqlog"
 #: Payload of a full segment, by which windows in packets become bytes.
@@ -29,7 +30,7 @@ def encode(run: OneRun) -> Mapping[str, bytes]:
     """
     found = {
         str(flow["flow"]): _log(run, flow)
-        for flow in run.flows("tcp", "mptcp", "subflow", "quic")
+        for flow in run.flows(*CONTROLLED)
         if not run.samples(flow["flow"]).is_empty()
     }
     if not found:
@@ -54,7 +55,7 @@ def _log(run: OneRun, flow: Row) -> bytes:
             "common_fields": {
                 "time_format": "relative_to_epoch",
                 "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
-                "protocol_types": ["QUIC" if flow["kind"] == "quic" else "TCP"],
+                "protocol_types": [str(flow["kind"]).upper()],
                 OWN_FLOW: flow["flow"],
                 OWN_KIND: flow["kind"],
                 OWN_SEGMENT: _SEGMENT_BYTES,

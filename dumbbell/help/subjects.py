@@ -257,6 +257,15 @@ SUBJECTS = (
         ("scorecards/index", "gate"),
         ("two-flows",),
     ),
+    Subject(
+        "measurement",
+        ("iperf3", "flent", "irtt", "ss", "qlog", "flowmonitor", "xplot", "latex", "csv"),
+        "Results of other tools: `dumbbell import` puts their files beside runs, and `dumbbell "
+        "store export --format` writes such files.",
+        ("sampling", "keep"),
+        ("goodput_mbps", "rtt_ms"),
+        ("import",),
+    ),
 )
 
 

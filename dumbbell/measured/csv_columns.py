@@ -20,6 +20,7 @@ from dumbbell.measured.values import (
     life,
     plain_name,
 )
+from dumbbell.metrics.definition import DATA
 
 _SAMPLES = {
     "cwnd": "packets",
@@ -41,7 +42,7 @@ _SAMPLES = {
 _OTHERS = {"time": "time", "goodput": "rate", "rtt": "time", "ping": "time", "one_way": "time"}
 _PROBES = ("ping", "one_way")
 _WORDS = ("flow", "congestion_control", "kind")
-_KINDS = ("tcp", "udp", "quic", "ping")
+_KINDS = (*DATA, "ping")
 _UNKNOWN = ("", "nan", "na", "n/a", "null", "none", "-")
 #: Longest line, in characters.
 _MOST_LINE = 100_000

@@ -12,7 +12,7 @@ class Series:
 
     Args:
         name: Name of the flow.
-        kind: `tcp`, `udp`, `quic` or `ping`.
+        kind: Kind of the flow, as in `flows`.
 
     Attributes:
         samples: Rows of `samples`.
