@@ -37,6 +37,16 @@ _COUNTS = {
     "rwnd_limited": ("rwnd_limited_ns", 1e6),
     "sndbuf_limited": ("sndbuf_limited_ns", 1e6),
 }
+#: Counts since the begin of the connection. As of bytes, the part before the log is left out.
+_TOTALS = {
+    "retransmitted_packets",
+    "delivered_packets",
+    "delivered_ce_packets",
+    "spurious_packets",
+    "busy_ns",
+    "rwnd_limited_ns",
+    "sndbuf_limited_ns",
+}
 _MOST = 1e18
 
 
@@ -116,6 +126,7 @@ class _Connection:
         self._base: list[int | None] = [None, None]
         self._grown = [0, 0]
         self._control, self._rows = "", 0
+        self._first: dict[str, int] = {}
 
     def add(self, time: float, line: str) -> None:
         """Adds the words of a socket at a time in s."""
@@ -133,6 +144,9 @@ class _Connection:
                 self._grown[place] = max(self._grown[place], round(total) - base)
                 series.add_total(time, max(0, round(total) - base), {})
         state = _state(words, "app_limited" in line.split())
+        for column in _TOTALS & state.keys():
+            base = self._first.setdefault(column, 0 if self._rows else int(state[column]))
+            state[column] = max(0, int(state[column]) - base)
         if state:
             self._out.add_state(time, state)
         self._rows += 1

@@ -10,6 +10,11 @@ import pytest
 from dumbbell.measured import flowmonitor, irtt, qlog, ss
 from dumbbell.measured.values import MeasuredError
 from tests.measured.samples import EVENTS, FLOWMONITOR, IRTT, QLOG, SS
+from tests.measured.write_columns import table, written
+
+
+def test_the_page_has_the_columns_of_each_format() -> None:
+    assert written() == table(), "python -m tests.measured.write_columns"
 
 
 def test_ss() -> None:
@@ -17,16 +22,16 @@ def test_ss() -> None:
     out, back = found.flows
     assert out["flow"] == "10.0.0.1:40000→10.0.0.2:5201"
     assert (out["congestion_control"], out["delivered_bytes"]) == ("cubic", 1_000_000)
-    assert (out["start_ns"], out["end_ns"], out["retransmitted_packets"]) == (0, 10**9, 7)
+    assert (out["start_ns"], out["end_ns"], out["retransmitted_packets"]) == (0, 10**9, 4)
     assert (back["from_host"], back["delivered_bytes"]) == ("10.0.0.2:5201", 40)
     first, second = [one for one in found.samples if one["flow"] == out["flow"]]
     assert first == {
         "time_ns": 0, "flow": out["flow"], "delivered_bytes": 0, "cwnd_packets": 10,
         "ssthresh_packets": 7, "sacked_packets": 2, "lost_packets": 1, "reordering_packets": 5,
-        "delivered_packets": 3, "unsent_bytes": 70_000, "rto_ns": 224_000_000,
-        "rtt_min_ns": 19_500_000, "busy_ns": 100_000_000, "srtt_ns": 20_500_000,
+        "delivered_packets": 0, "unsent_bytes": 70_000, "rto_ns": 224_000_000,
+        "rtt_min_ns": 19_500_000, "busy_ns": 0, "srtt_ns": 20_500_000,
         "rttvar_ns": 1_250_000, "pacing_bps": 12_500_000, "delivery_rate_bps": 8_000_000,
-        "app_limited": 1, "retransmitted_packets": 3, "in_flight_packets": 4 + 1 - 2 - 1,
+        "app_limited": 1, "retransmitted_packets": 0, "in_flight_packets": 4 + 1 - 2 - 1,
     }  # fmt: skip
     assert (second["pacing_bps"], second["app_limited"]) == (10**9, 0)
     assert found.notes == ["[::1]:22→[::1]:5555: nothing was acknowledged or received, left out"]
