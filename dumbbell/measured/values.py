@@ -12,6 +12,8 @@ from dumbbell.errors import DumbbellError, shortened
 Row = dict[str, int | float | str]
 #: Longest time of a file, ns: ten years.
 MOST_NS = 10 * 366 * 86_400 * 10**9
+#: Largest number of a column.
+_MOST = 2**62
 #: Rows of a table that a file may have.
 MOST_ROWS = 2_000_000
 #: Tables that files fill.
@@ -76,7 +78,16 @@ class Measured:
         for name in TABLES:
             if len(getattr(self, name)) > MOST_ROWS:
                 raise MeasuredError("", f"more than {MOST_ROWS} rows of {name}")
+            for row in getattr(self, name):
+                self._bound(row)
         return self
+
+    def _bound(self, row: Row) -> None:
+        """Leaves out values that no column has."""
+        large = [key for key, value in row.items() if not isinstance(value, str) and value >= _MOST]
+        for key in large:
+            self.note(f"{row['flow']}: {key} is too large, left out")
+            del row[key]
 
     @property
     def duration_ns(self) -> int:

@@ -93,6 +93,13 @@ def test_any_bytes(name: str, data: bytes) -> None:
 WORDS = ["NaN", "-1", "1e999", "9" * 400, "null", "true", '"x"', "[]", "{}", "-0.0", "1e18", ""]
 
 
+def test_a_number_that_no_column_has_is_left_out() -> None:
+    data = SAMPLES["iperf3"].replace(b'"rttvar": 1000', b'"rttvar": 1000000000000000000', 1)
+    found = read_as(FORMATS["iperf3"], data)
+    assert "tcp-1: rttvar_ns is too large, left out" in found.notes
+    assert result_of(found).digest
+
+
 @pytest.mark.parametrize("name", FORMATS)
 @FEW
 @given(places=st.lists(st.tuples(st.floats(0, 1), st.sampled_from(WORDS)), min_size=1, max_size=4))
