@@ -130,8 +130,8 @@ def test_a_flow_stalls_until_its_time_out_finds_the_link_up(results: dumbbell.Re
 def test_tables_name_the_path_that_failed(results: dumbbell.Results) -> None:
     head, rows = changes.rows(cells(results))
     assert head[:3] == ["phase", "link", "change"]
-    failed = [row[1:3] for row in rows if row[1] == "failing/forward"]
-    assert failed == [["failing/forward", "down"], ["failing/forward", "up"]]
+    failed = [row[1:3] for row in rows if row[1] == "→ failing"]
+    assert failed == [["→ failing", "down"], ["→ failing", "up"]]
     (row,) = table.rows(results)
     assert row[0:2] == ["f", "2.50"]
 

@@ -84,7 +84,7 @@ def test_cells_are_compared_at_one_link_and_by_what_differs(tmp_path: Path) -> N
     assert longest == ["home-modem/forward", "home-modem/backward"]
     told = " ".join(contrasts(every, results))
     shown_ms = [texts(cell, "p95")["→ home-modem"] for cell in every]
-    assert f"queueing delay (p95) {' / '.join(shown_ms)} ms" in told
+    assert f"queueing delay (p95) of → home-modem {' / '.join(shown_ms)} ms" in told
     # FQ-CoDel is in both cells: it explains nothing.
     assert "CAKE: " in told and "FQ-CoDel" not in told
 

@@ -108,7 +108,7 @@ def filling(seen: Observed, state: QueueState, at: int) -> list[Link]:
         )
         if len(new) > _NEW and flow == new[_NEW - 1][0]:
             others = many(len(new) - _NEW, "other flow")
-            sentence += f" {others} with packets there began in the last {span(recent)}."
+            sentence += f" {others} with packets there began in the {span(min(recent, at))} before."
         numbers = {"begun_ns": begin, "queued_packets": count}
         links.append(
             Link(Step.CAUSE, What.COMPETITOR, begin, sentence, None, state.pipe, flow, numbers)

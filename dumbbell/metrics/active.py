@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import Tables
+from dumbbell.metrics.definition import DATA, Tables
 
 WORDS = (
     "the time in which flows are under way: from the first start_ns to the last end_ns of the "
@@ -24,3 +24,33 @@ def active_windows(tables: Tables) -> pl.DataFrame:
 
 #: Its length in seconds, in a frame with `begin_ns` and `end_ns`.
 ACTIVE_S = (pl.col("end_ns") - pl.col("begin_ns")) / 1e9
+
+
+#: A life that lacks at most this share of the time of all flows is as long.
+_APART = 0.02
+
+
+def _data_lives(tables: Tables) -> pl.DataFrame:
+    """`run`, `count` of its flows with data, `least_ns` (shortest life), `all_ns` (of all)."""
+    begun = tables.flows.filter(pl.col("kind").is_in(DATA) & (pl.col("established_ns") >= 0))
+    lives = begun.unique(["run", "flow"]).group_by("run")
+    life_ns = pl.col("end_ns") - pl.col("established_ns")
+    return lives.agg(
+        pl.len().alias("count"),
+        life_ns.min().alias("least_ns"),
+        (pl.col("end_ns").max() - pl.col("established_ns").min()).alias("all_ns"),
+    )
+
+
+def several_flows(tables: Tables) -> bool:
+    """Returns true if several flows carry data in some run; subflows do not count."""
+    return bool((_data_lives(tables)["count"] > 1).any())
+
+
+def lives_differ(tables: Tables) -> bool:
+    """Returns true if a flow with data lives shorter than all of them together in some run.
+
+    Then goodputs of flows, each over its own life, do not add up to that of all.
+    """
+    lives = _data_lives(tables)
+    return bool((lives["least_ns"] < (1 - _APART) * lives["all_ns"]).any())

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from dumbbell.limits.outages import outages, within
 from dumbbell.limits.pipes import capacity_bits, pipes_of
 from dumbbell.metrics.definition import Tables
 from dumbbell.metrics.load import load_windows, queueing_delay_samples
@@ -97,7 +98,9 @@ def _of_run(
     close = _CLOSE * spec["duration_ns"]
     found = []
     for begin, end in pairwise(boundaries):
-        delays = {name: delays_ms(queues[name], begin, end) for name in changed}
+        # In a link that is down no packet waits: its queue is empty, and there is no delay.
+        up = [name for name in changed if _is_up(pipes[name], begin, end)]
+        delays = {name: delays_ms(queues[name], begin, end) for name in up}
         found.append(
             Phase(
                 begin * 1e-9,
@@ -209,3 +212,9 @@ def _used(series: Series, pipe: Pipe, begin_ns: int, end_ns: int) -> float | Non
     if not 0 < bits < float("inf") or pipe["framing"]["overhead_bytes"] or pipe["framing"]["atm"]:
         return None
     return min(8 * _grown(series, "sent_bytes", begin_ns, end_ns) / bits, 1.0)
+
+
+def _is_up(pipe: Pipe, begin_ns: int, end_ns: int) -> bool:
+    """Returns true if the link is up at some time of a stretch."""
+    down = within(outages(pipe, end_ns), begin_ns, end_ns)
+    return sum(last - first for first, last in down) < end_ns - begin_ns

@@ -246,10 +246,11 @@ def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[M
             rows.append([*levels, name, *(texts.get(column, "") for column in columns)])
     shown = table(head, rows[:_MOST_ROWS], left=len(factors) + 1)
     note = (
-        "Flows: goodput (of several the mean), its share at the bottleneck (Σ: of all of them), "
-        "mean RTT, retransmitted segments (spurious ones included), lost datagrams and echoes. "
-        "Links: throughput of frames, use, queueing delay under load, marked and dropped packets, "
-        "Jain's index of the flows that always have data."
+        "Flows: goodput over its own life (of several the mean), its share at the bottleneck "
+        "(Σ: of all of them), mean RTT, retransmitted segments (spurious ones included), lost "
+        "datagrams and echoes. Links: throughput of frames and use while any flow is under way, "
+        "queueing delay under load, marked and dropped packets, Jain's index of the flows that "
+        "always have data."
     )
     if len(rows) > _MOST_ROWS:
         note += f" {len(rows) - _MOST_ROWS} more rows: dumbbell run --json."

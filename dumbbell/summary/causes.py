@@ -171,13 +171,9 @@ def _use_by_phase(cell: CellLine, link: LinkLine, phases: list[Phase]) -> str:
     pipe = cell.setting.pipes[link.pipe] if cell.setting else None
     told = []
     for phase, used in known:
-        new = pipe.change_at(phase.begin_s) if pipe else ""
+        new = pipe.change_in(phase.begin_s, phase.end_s) if pipe else ""
         told.append(f"{time_of(phase)}{f' ({new})' if new else ''} {100 * used:.0f} %")
-    changes = pipe.changes if pipe else ()
-    lost = any("loss" in words and words != "no loss" for _, words in changes)
-    senders = [flow for flow in cell.flows if flow.bulk and flow.algorithm not in _BY_MODEL]
-    why = f"; {_names(senders)} takes random loss for congestion" if lost and senders else ""
-    return "use " + ", ".join(told) + why
+    return "use " + ", ".join(told)
 
 
 def _idle_between_bursts(cell: CellLine, link: LinkLine) -> str:
@@ -197,7 +193,7 @@ def _random_loss(cell: CellLine, link: LinkLine) -> str:
         return ""
     words = f"{100 * random:.2g} % random loss, which {_names(senders)} takes for congestion"
     window, bdp = senders[0].window_packets, senders[0].bdp_packets
-    if window is not None and bdp is not None:
+    if window is not None and bdp is not None and window < bdp:
         words += f" (mean window {number(window)} packets, BDP {number(bdp)})"
     return words
 

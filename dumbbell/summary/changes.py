@@ -12,6 +12,7 @@ from dumbbell.metrics.phases import Phase
 from dumbbell.summary.causes import time_of
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
+from dumbbell.summary.links import arrow
 from dumbbell.summary.setting import PipeSetting
 
 #: Cells and rows that are shown.
@@ -56,7 +57,9 @@ def _of_cell(cell: CellLine) -> list[list[str]]:
         _row(phase, name, pipes[name])
         for phase in cell.phases
         for name in changing
-        if name in phase.used or name in phase.delay_p50_ms or pipes[name].change_at(phase.begin_s)
+        if name in phase.used
+        or name in phase.delay_p50_ms
+        or pipes[name].change_in(phase.begin_s, phase.end_s)
     ]
 
 
@@ -64,8 +67,8 @@ def _row(phase: Phase, name: str, pipe: PipeSetting) -> list[str]:
     used = phase.used.get(name)
     return [
         time_of(phase),
-        name,
-        pipe.change_at(phase.begin_s),
+        arrow(name),
+        pipe.change_in(phase.begin_s, phase.end_s),
         "" if used is None else f"{100 * used:.0f} %",
         delay_text(phase.delay_p50_ms.get(name)),
         delay_text(phase.delay_p95_ms.get(name)),
@@ -102,7 +105,7 @@ def table(every: list[CellLine], width: int = WIDTH) -> Group | None:
         names = [name for name in head if name in WORDS]
         add_columns(shown, map(shortened, [*factors, *names]), head[len(names) :])
         for row in texts:
-            shown.add_row(*map(shortened, row))
+            shown.add_row(*row)
         return shown
 
     return titled("Before and after each change", fitted(make, (True,), width))

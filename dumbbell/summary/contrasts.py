@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.active import lives_differ, several_flows
 from dumbbell.metrics.numbers import number
 from dumbbell.summary.cells import CellLine, means, of_links
 from dumbbell.summary.differences import reasons
-from dumbbell.summary.links import shown
+from dumbbell.summary.links import arrow, shown
 
 #: Factor between two values of a quantity from which on they differ.
 DIFFERENT = 1.1
@@ -22,6 +23,7 @@ _SAME = 1.02
 #: Quantities of a sentence, and levels of a factor in it.
 _MOST, _MOST_LEVELS = 5, 5
 _GOODPUT, _SUM = "goodput", "goodput of all flows"
+_ANY = " while any is under way"
 _DROPS, _MARKS = "drops", "marked packets"
 _REORDERED, _SPURIOUS = "reordered packets", "spurious retransmissions"
 
@@ -34,7 +36,7 @@ class Quantity:
         words: What it is.
         unit: Its unit; empty without one.
         values: Its value in each cell; None where it is not known.
-        place: Where it is measured, if that is not the same in every cell.
+        place: Where or when it is measured, if there are several places or times.
     """
 
     words: str
@@ -59,8 +61,8 @@ def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
         Quantity(words, METRICS[name].unit, means(results, name, cells))
         for name, words in _ASKED.items()
     ]
-    several = any(sum(one.count for one in cell.flows if one.bulk) > 1 for cell in cells)
-    goodput = _SUM if several else _GOODPUT
+    goodput = _SUM if several_flows(results) else _GOODPUT
+    lives = _ANY if lives_differ(results) else ""
     of_cells: dict[tuple[str, str], Callable[[CellLine], float | None]] = {
         ("transfer time", "s"): lambda cell: cell.transfer_s,
         (goodput, "Mbit/s"): lambda cell: cell.goodput_mbps,
@@ -70,7 +72,8 @@ def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
         ("recovery from a loss", "ms"): lambda cell: cell.recovery_ms,
     }
     for (words, unit), value in of_cells.items():
-        found.append(Quantity(words, unit, [value(cell) for cell in cells]))
+        place = lives if words == goodput else ""
+        found.append(Quantity(words, unit, [value(cell) for cell in cells], place))
         if words == goodput:
             found += [_of_one_link(cells, *one) for one in _OF_LINKS]
     return [one for one in found if any(value is not None for value in one.values)]
@@ -99,9 +102,11 @@ def _of_one_link(
         most = choose(known)
         pipes = [pipe for one in own for pipe, value in one.items() if value == most]
         common = [pipe for pipe in pipes if all(one.get(pipe) is not None for one in own)]
+        several = len({pipe for one in own for pipe, value in one.items() if value is not None}) > 1
         if common:
             values = [one[common[0]] for one in own]
-        elif len({*pipes, *(pipe for one in own for pipe in one)}) > 1:
+            place = f" of {arrow(common[0])}" if several else ""
+        elif several:
             place = " at the worst link"
     return Quantity(words, unit, [None if one is None else scale * one for one in values], place)
 

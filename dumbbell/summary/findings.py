@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dumbbell.metrics.numbers import number
 from dumbbell.summary import causes
 from dumbbell.summary.cells import CellLine
-from dumbbell.summary.links import LinkLine
+from dumbbell.summary.links import LinkLine, arrow
 
 #: A flow starves below this part of its fair share.
 STARVED = 0.1
@@ -229,12 +229,6 @@ _ALSO = {
     "unequal shares": "Flows share unequally",
     "time-outs": "There are time-outs",
 }
-
-
-def arrow(pipe: str) -> str:
-    """`→ bottleneck`, as in tables."""
-    name, _, way = pipe.rpartition("/")
-    return f"{'→' if way == 'forward' else '←'} {name}"
 
 
 def _percent(share: float) -> str:

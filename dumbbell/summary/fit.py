@@ -1,4 +1,4 @@
-"""Tables of a terminal that wrap no word."""
+"""Tables of a terminal: as many words as fit, and each number whole."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def titled(title: str, table: Table) -> Group:
 
 
 def add_columns(table: Table, left: Iterable[str], right: Iterable[str]) -> None:
-    """Adds columns of names and of numbers, none of which wraps."""
+    """Adds columns of names and of numbers. In a narrow terminal names wrap, numbers do not."""
     for name in left:
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, overflow="fold")
     for name in right:
         table.add_column(name, justify="right", no_wrap=True)
 

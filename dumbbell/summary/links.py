@@ -139,3 +139,9 @@ def _line(values: CellValues, cell: Levels, name: str, pipe: Pipe) -> LinkLine:
         jain=means["jain"],
         drops={words: share for words, share in reasons.items() if share is not None},
     )
+
+
+def arrow(pipe: str) -> str:
+    """`→ bottleneck`, as in tables."""
+    name, _, way = pipe.rpartition("/")
+    return f"{'→' if way == 'forward' else '←'} {name}"

@@ -16,6 +16,8 @@ from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shorte
 
 #: The worst call; of a single call nothing.
 _WORST = "voice_mos_worst"
+#: The column that is a share, shown in percent.
+_SHARE = "lost_share"
 #: Column → heading, metric, and which of its flows count; of several the mean, or the worst.
 COLUMNS: dict[str, tuple[str, str, str]] = {
     "upload_mbps": ("up\nMbit/s", "upload_mbps", ""),
@@ -23,7 +25,7 @@ COLUMNS: dict[str, tuple[str, str, str]] = {
     "idle_ms": ("idle RTT\nms", "latency_idle_ms", "ping"),
     "loaded_ms": ("RTT under\nload ms", "latency_ms", "ping"),
     "p95_ms": ("RTT p95\nms", "latency_p95_ms", "ping"),
-    "lost_share": ("probe\nloss", "probe_loss_ratio", "ping"),
+    _SHARE: ("probe\nloss %", "probe_loss_ratio", "ping"),
     "rpm": ("RPM", "rpm", ""),
     "voice_mos": ("speech\nMOS", "voice_mos", ""),
     _WORST: ("MOS of the\nworst call", "voice_mos", ""),
@@ -88,5 +90,10 @@ def table(results: Tables, width: int = WIDTH) -> Group | None:
 
 def text(row: dict[str, Any], name: str, *, intervals: bool = True) -> str:
     """A column of a row, with its interval."""
-    mean, low, high = (row[name + end] for end in ("", "_low", "_high"))
+    mean, low, high = (_shown(row[name + end], name) for end in ("", "_low", "_high"))
     return with_interval(mean, low, high) if intervals else number(mean)
+
+
+def _shown(value: float | None, name: str) -> float | None:
+    """A share in percent, as its heading says."""
+    return 100 * value if value is not None and name == _SHARE else value

@@ -11,6 +11,7 @@ from rich.console import Group
 from rich.table import Table
 
 from dumbbell.metrics import METRICS, Tables, summary
+from dumbbell.metrics.active import lives_differ
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.numbers import number, percent, with_interval
 from dumbbell.metrics.statistics import Interval
@@ -21,10 +22,10 @@ from dumbbell.summary import programs as program_summary
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.changes import delay_text
 from dumbbell.summary.contrasts import contrasts
-from dumbbell.summary.findings import arrow, findings
+from dumbbell.summary.findings import findings
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 from dumbbell.summary.flow_lines import FlowLine
-from dumbbell.summary.links import LinkLine, shown
+from dumbbell.summary.links import LinkLine, arrow, shown
 
 #: Columns of the rows of `flows` in JSON, each a metric of this name.
 QUANTITIES = (
@@ -64,6 +65,8 @@ COLUMNS = {
     "lost": "lost",
     "jain": "Jain",
 }
+#: Times of the rates, where they are not the same.
+TIMES = "Mbit/s: of a flow over its own life, of a link while any flow is under way"
 #: What is never retransmitted: its losses are known.
 NOT_REPEATED = ("UDP", "ping")
 
@@ -75,15 +78,16 @@ def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
     factors = list(results.experiment.factors)
     repeats = repeats_range(results.runs, factors)
     several = repeats[1] > 1
+    notes = [TIMES] if lives_differ(results) else []
     count = repeats_words(repeats) + (": mean ± half the 95 % interval" if several else "")
-    more = len(every) - _MAX_CELLS
+    if (more := len(every) - _MAX_CELLS) > 0:
+        notes.append(f"{more} more cells: dumbbell report, or --json")
 
     def make(form: tuple[bool, bool]) -> Table:
         intervals, headed = form
         made = plain_table()
-        if more > 0:
-            made.caption = f"{more} more cells: dumbbell report, or --json"
-            made.caption_justify = "left"
+        made.caption = "\n".join(notes) or None
+        made.caption_justify = "left"
         _fill(made, every[:_MAX_CELLS], [] if headed else factors, intervals=intervals)
         return made
 
