@@ -13,9 +13,10 @@ import pytest
 from dumbbell.explore.series import Lines
 from dumbbell.explore.sources import Source
 from dumbbell.figures import plot
+from dumbbell.metrics.sockets import senders
 from dumbbell.report.programs import programs_part
 from dumbbell.results import Results
-from dumbbell.summary.sockets import named, senders, sockets
+from dumbbell.summary.sockets import named, sockets
 from tests.synthetic import results
 
 S1, D1 = "10.0.0.1", "10.0.0.2"

@@ -16,6 +16,7 @@ from dumbbell.codes import Code
 from dumbbell.engines import engine_named
 from dumbbell.errors import DumbbellError
 from dumbbell.execution.again import made_again, same_flows
+from dumbbell.metrics.stretch import passages
 from dumbbell.report.animations import GZIP, RunAnimation
 from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
@@ -101,7 +102,7 @@ def run_animation(record: Record, planned: Planned, results: Results, err: Conso
         own &= pl.col(name) == level
     row = results.runs.row(by_predicate=own, named=True)
     end_ns = int(read_scenario(row["scenario"])["duration_ns"])
-    hops = int(results.pipes.filter(own)["arrived_packets"].sum())
+    hops = passages(results.pipes.filter(own))
     to_ns = end_ns if hops <= MOST_HOPS else max(1, end_ns * MOST_HOPS // hops)
     text = looking(row["scenario"], to_ns, taps=record.engine == "sim")
     again = _made_again(record, planned, text, end_ns, err)

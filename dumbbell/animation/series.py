@@ -38,7 +38,7 @@ def _windows(scene: Scene) -> dict[str, Any]:
     lines = []
     for flow in _busiest(scene):
         rows = known.filter(pl.col("flow") == flow).sort("time_ns")
-        if rows.height and int(rows["cwnd_packets"].to_numpy().max()) > 0:
+        if rows.height and bool((rows["cwnd_packets"] > 0).any()):
             at = np.searchsorted(rows["time_ns"].to_numpy(), times, side="right") - 1
             values = rows["cwnd_packets"].to_numpy()
             lines.append(_line(flow, [None if i < 0 else float(values[i]) for i in at]))

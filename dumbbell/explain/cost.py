@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dumbbell.explain.explanation import Link, Number, Step, What
 from dumbbell.explain.incident import Incident
-from dumbbell.explain.observed import Observed, Row
+from dumbbell.explain.observed import Observed
 from dumbbell.explain.words import rate, span
+from dumbbell.metrics.stretch import begin_ns, goodput_bps, longest_stop_ns
 
 
 def costs(seen: Observed, incident: Incident) -> list[Link]:
@@ -18,10 +17,10 @@ def costs(seen: Observed, incident: Incident) -> list[Link]:
     if length <= 0:
         return []
     during = _goodput(seen, start, end)
-    still = _longest_stop(seen.within(start, end))
+    still = longest_stop_ns(seen.within(start, end))
     numbers: dict[str, Number] = {"time_ns": length, "goodput_bps": during}
     sentence = f"In the {span(length)} from its start to its end the goodput was {rate(during)}"
-    began = max(seen.from_ns, int(seen.totals["established_ns"]))
+    began = max(seen.from_ns, begin_ns(seen.totals))
     earlier = max(start - length, began)
     if start - earlier >= seen.rtt_ns and seen.totals["established_ns"] >= 0:
         before = _goodput(seen, earlier, start)
@@ -35,22 +34,6 @@ def costs(seen: Observed, incident: Incident) -> list[Link]:
 
 
 def _goodput(seen: Observed, from_ns: int, to_ns: int) -> float:
-    """Payload that arrived for the first time after `from_ns`, up to `to_ns`, bit/s."""
-    arrived = sorted((one.arrived_ns, one.seq, one.payload) for one in seen.data if one.payload)
-    known: set[int] = set()
-    total = 0
-    for time, seq, payload in arrived:
-        if 0 <= time <= to_ns and seq not in known:
-            known.add(seq)
-            total += payload if time > from_ns else 0
-    return total * 8e9 / (to_ns - from_ns)
-
-
-def _longest_stop(rows: Sequence[Row]) -> int:
-    """Longest time between samples in which nothing was delivered in order."""
-    longest, since = 0, rows[0] if rows else {}
-    for row in rows[1:]:
-        if row["delivered_bytes"] > since["delivered_bytes"]:
-            since = row
-        longest = max(longest, row["time_ns"] - since["time_ns"])
-    return int(longest)
+    return goodput_bps(
+        ((one.arrived_ns, one.seq, one.payload) for one in seen.data), from_ns, to_ns
+    )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,12 +11,8 @@ from dumbbell.explain.explanation import What
 from dumbbell.explain.limited import limited
 from dumbbell.explain.observed import Observed, Row
 from dumbbell.explain.packets import Packet
+from dumbbell.metrics.stretch import reductions
 
-#: Share of the window that a reduction takes at least, and packets.
-_REDUCED, _PACKETS = 0.15, 2
-#: RTTs in which it takes place, and states in which a window is reduced anyway.
-_RTTS = 2
-_REDUCED_STATES = ("CWR", "Recovery", "Loss")
 #: RTTs around a time in which an incident counts as near, and the shortest such time.
 NEAR_RTTS = 4
 _NEAR_NS = 100_000_000
@@ -86,7 +80,7 @@ def episodes(seen: Observed) -> list[Incident]:
     """Losses, retransmissions and reductions, those of one repair together."""
     drops = [one for one in seen.data if one.dropped]
     again = [one for one in seen.data if one.cause]
-    cuts = reductions(seen)
+    cuts = reductions(seen.samples)
     events: list[Event] = [
         *((one.dropped_ns, _repaired(seen, one, one.dropped_ns), one) for one in drops),
         *((one.sent_ns, _repaired(seen, one, one.sent_ns), one) for one in again),
@@ -177,31 +171,6 @@ def cut(seen: Observed, incident: Incident) -> bool:
         return index < 0 or byte >= max(new[index][1], new[index][0] + 1)
 
     return any(unseen(one.seq) for one in incident.retransmissions)
-
-
-def reductions(seen: Observed) -> list[tuple[Row, Row]]:
-    """Samples before and after each entry into CWR, Recovery or Loss, or fall of the window."""
-    found: list[tuple[Row, Row]] = []
-    tops: deque[Row] = deque()  # of the last RTTs, each larger than those after it
-    for before, after in itertools.pairwise(seen.samples):
-        while tops and tops[-1]["cwnd_packets"] <= before["cwnd_packets"]:
-            tops.pop()
-        tops.append(before)
-        since = after["time_ns"] - _RTTS * max(after["srtt_ns"], 0)
-        while len(tops) > 1 and tops[0]["time_ns"] < since:
-            tops.popleft()
-        if after["state"] in _REDUCED_STATES:
-            if after["state"] != before["state"]:
-                found.append((before, after))
-            tops.clear()
-        elif before["state"] in _REDUCED_STATES:
-            tops.clear()
-        else:
-            lost = tops[0]["cwnd_packets"] - after["cwnd_packets"]
-            if lost >= max(_PACKETS, _REDUCED * tops[0]["cwnd_packets"]):
-                found.append((tops[0], after))
-                tops.clear()
-    return found
 
 
 def reorderings(seen: Observed) -> list[Incident]:

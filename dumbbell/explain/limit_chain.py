@@ -10,6 +10,7 @@ from dumbbell.explain.incident import Incident
 from dumbbell.explain.limited import endless
 from dumbbell.explain.observed import Observed, Row
 from dumbbell.explain.words import moment, rate, size, span
+from dumbbell.metrics.stretch import smallest_window
 
 
 def limit_links(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
@@ -57,7 +58,7 @@ def _tcp(seen: Observed) -> Any:
 
 def _window(seen: Observed, incident: Incident) -> list[Link]:
     rows = incident.limit
-    least = min(rows, key=lambda one: one["rwnd_bytes"])
+    least = smallest_window(rows)
     spec = _tcp(seen)
     reads = spec["sink"]["rate_bps"] if spec else None
     host = seen.totals["to_host"]
@@ -157,7 +158,7 @@ def _source(seen: Observed, incident: Incident) -> Link:
 def _end(seen: Observed, incident: Incident, words: str) -> list[Link]:
     after = (one for one in seen.life if one["time_ns"] > incident.end_ns)
     row = next(after, None)
-    if row is None or row["unsent_bytes"] + row["in_flight_packets"] == 0:
+    if row is None or row["unsent_bytes"] == row["in_flight_packets"] == 0:
         return []
     when = f", when {words}" if row["unsent_bytes"] > 0 else ""
     sentence = f"It ended at {moment(incident.end_ns)}{when}."

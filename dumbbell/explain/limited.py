@@ -7,6 +7,7 @@ from typing import Any
 
 from dumbbell.explain.explanation import What
 from dumbbell.explain.observed import Observed, Row
+from dumbbell.metrics.stretch import begin_ns, outstanding_bytes
 
 #: RTTs that a stretch lasts at least, and that may lie between its parts.
 _LEAST_RTTS, _GAP_RTTS = 1, 2
@@ -14,14 +15,13 @@ _LEAST_RTTS, _GAP_RTTS = 1, 2
 
 def limit_of(seen: Observed, row: Row) -> What | None:
     """Limit of a sender at a sample; None: its congestion window, or unknown."""
-    if min(row["unsent_bytes"], row["in_flight_packets"], row["cwnd_packets"]) < 0:
+    if any(row[one] < 0 for one in ("unsent_bytes", "in_flight_packets", "cwnd_packets")):
         return None
     if row["in_flight_packets"] >= row["cwnd_packets"]:
         return None
     if row["unsent_bytes"] == 0:
         return source_limit(seen, row["time_ns"])
-    out = (row["in_flight_packets"] + row["sacked_packets"] + row["lost_packets"]) * seen.mss
-    if 0 <= row["rwnd_bytes"] < out + seen.mss:
+    if 0 <= row["rwnd_bytes"] < outstanding_bytes(row, seen.mss) + seen.mss:
         return What.RECEIVE_WINDOW
     return None
 
@@ -51,7 +51,7 @@ def endless(source: Any) -> bool:
 def limited(seen: Observed) -> list[tuple[What, Sequence[Row]]]:
     """Stretches, each with its samples."""
     found: list[tuple[What, list[Row]]] = []
-    begin, ended = max(0, seen.totals["established_ns"]), int(seen.totals["end_ns"])
+    begin, ended = begin_ns(seen.totals), int(seen.totals["end_ns"])
     for row in seen.life:
         if row["time_ns"] < begin or 0 <= ended < row["time_ns"]:
             continue

@@ -22,6 +22,7 @@ from dumbbell.explain.observed import observe
 from dumbbell.explain.stretch import stretch_around
 from dumbbell.explain.watched import interval_ns, watched
 from dumbbell.explain.words import moment, span
+from dumbbell.metrics.stretch import lives_ns
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.show.chosen import ChosenRun, choose_run
@@ -94,9 +95,8 @@ def explain_run(run: ChosenRun, flow: str, at: str, err: Console) -> Explained:
         )
     simulated = run.record.engine == "sim"
     stretch = stretch_around(run.results.pipes, at_ns, scenario["duration_ns"], guest=not simulated)
-    lives = int((run.results.flows["end_ns"] - run.results.flows["start_ns"]).clip(0).sum())
     hosts = [str(totals["from_host"])] if simulated else []
-    interval = interval_ns(scenario, lives, guest=not simulated)
+    interval = interval_ns(scenario, lives_ns(run.results.flows), guest=not simulated)
     for left in reversed(range(_TRIES)):
         text = watched(scenario, (stretch.kept_ns, stretch.to_ns), interval, hosts)
         again = made_again(run.record, run.planned, text, scenario["duration_ns"], err, engine)

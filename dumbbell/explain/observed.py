@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.explain.packets import Packet, packets_of
+from dumbbell.metrics.stretch import typical_rtt_ns
 from dumbbell.scenario import Flow, Pipe, Scenario
 
 Row = Mapping[str, Any]
@@ -106,10 +107,7 @@ class Observed:
     @cached_property
     def rtt_ns(self) -> int:
         """Typical RTT: median of the smoothed ones, else the minimum of the run."""
-        known = sorted(row["srtt_ns"] for row in self.samples if row["srtt_ns"] > 0)
-        if known:
-            return int(known[len(known) // 2])
-        return max(int(self.totals["rtt_min_ns"]), 1_000_000)
+        return typical_rtt_ns(self.samples, self.totals)
 
     @cached_property
     def pipes(self) -> dict[str, Pipe]:

@@ -7,13 +7,12 @@ from dumbbell.explain.explanation import Link, Number, Step, What
 from dumbbell.explain.incident import Incident
 from dumbbell.explain.observed import Observed, Row
 from dumbbell.explain.words import moment
+from dumbbell.metrics.stretch import is_restored
 
 #: Slow-start threshold before the first loss (Linux's `TCP_INFINITE_SSTHRESH`).
 _INFINITE_SSTHRESH = 0x7FFF_FFFF
 #: Reductions that are told; those after them are counted.
 _TOLD = 3
-#: Share of its former value up to which a window counts as restored.
-_RESTORED = 0.9
 
 
 def reactions(seen: Observed, incident: Incident) -> list[Link]:
@@ -88,8 +87,7 @@ def _undone(seen: Observed, incident: Incident) -> Link | None:
     if first["ssthresh_packets"] >= before["ssthresh_packets"]:
         return None
     for row in seen.within(first["time_ns"], incident.end_ns + 2 * seen.rtt_ns):
-        back = row["ssthresh_packets"] >= before["ssthresh_packets"]
-        if back and row["cwnd_packets"] >= _RESTORED * before["cwnd_packets"]:
+        if is_restored(row, before):
             sentence = (
                 f"The sender learned that nothing was lost and undid the reduction at"
                 f" {moment(row['time_ns'])}: cwnd {row['cwnd_packets']} packets, ssthresh"

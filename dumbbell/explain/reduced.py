@@ -10,6 +10,7 @@ from dumbbell.explain.observed import Observed, Row
 from dumbbell.explain.packets import Packet
 from dumbbell.explain.queue_state import queue_state
 from dumbbell.explain.words import moment, span
+from dumbbell.metrics.stretch import is_long_wait, rtts_before_ns
 
 #: RTTs before a reduction in which a mark counts as its cause.
 _RTTS = 3
@@ -20,7 +21,7 @@ _WAITED = 0.1
 def mark_before(seen: Observed, incident: Incident) -> tuple[Packet, Packet] | None:
     """Marked packet and the ACK that echoed it, if a mark caused the reduction; else None."""
     _, after = incident.reduced[0]
-    since = after["time_ns"] - _RTTS * max(after["srtt_ns"], seen.rtt_ns)
+    since = rtts_before_ns(after, _RTTS, seen.rtt_ns)
     marked = [
         one for one in seen.data if one.marked_at and since <= one.marked_ns <= after["time_ns"]
     ]
@@ -67,7 +68,7 @@ def _queued(seen: Observed, after: Row) -> list[Link]:
     if last is None:
         return []
     worst = max(last.path, key=lambda one: one.waited_ns)
-    if worst.waited_ns < _WAITED * max(after["rtt_min_ns"], 1):
+    if not is_long_wait(worst.waited_ns, after, _WAITED):
         return []
     state = queue_state(seen, worst.pipe, worst.offered_ns)
     sentence = (
@@ -104,13 +105,21 @@ def _idle(seen: Observed, after: Row) -> Link | None:
     return Link(Step.CAUSE, What.IDLE, until, sentence, state="idle", numbers={"idle_ns": longest})
 
 
+def _rtts(row: Row) -> str:
+    """` Its RTT was 31 ms, the smallest measured 20 ms.`; empty where it is not known."""
+    now, least = row["srtt_ns"], row["rtt_min_ns"]
+    if now < 0:
+        return ""
+    measured = f", the smallest measured {span(least)}" if least >= 0 else ""
+    return f" Its RTT was {span(now)}{measured}."
+
+
 def _algorithm(seen: Observed, before: Row, after: Row) -> Link:
     name = seen.totals["congestion_control"] or "the congestion control"
     marks = [one for one in seen.data if one.marked_at]
     sentence = (
         f"No packet of it was dropped{'' if marks else ' or marked'} before: {name} reduced the"
-        f" window by itself. Its RTT was {span(max(after['srtt_ns'], 0))}, the smallest measured"
-        f" {span(max(after['rtt_min_ns'], 0))}."
+        f" window by itself.{_rtts(after)}"
     )
     numbers = {
         "srtt_ns": after["srtt_ns"],

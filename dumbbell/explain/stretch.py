@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from dumbbell.metrics.stretch import longest_wait_ns, passages
+
 #: Time before and after the one asked for that is explained.
 _BEFORE_NS, _AFTER_NS = 3_000_000_000, 10_000_000_000
 #: Packets times links, at about which the stretch is made shorter. A kernel in a guest sees each
@@ -53,13 +55,13 @@ def stretch_around(
         duration_ns: Length of the run.
         guest: True if a guest keeps the packets in its memory.
     """
-    hops = max(1, int(pipes["arrived_packets"].clip(0).sum()))
+    hops = max(1, passages(pipes))
     most = _MOST_GUEST_HOPS if guest else _MOST_HOPS
     span_ns = most * duration_ns // hops
     part = min(1.0, span_ns / (_BEFORE_NS + _AFTER_NS))
     start = max(0, at_ns - int(_BEFORE_NS * part))
     end = min(duration_ns, at_ns + int(_AFTER_NS * part) + 1)
-    queued = int(pipes["sojourn_max_ns"].max() or -1) + 1  # type: ignore[arg-type]
-    lead = queued if queued > 0 else min(_QUEUED_NS, span_ns)
+    queued = longest_wait_ns(pipes)
+    lead = min(_QUEUED_NS, span_ns) if queued is None else queued + 1
     earliest = max(0, end - _MOST_EARLIER * span_ns)
     return KeptStretch(max(0, start - lead), start, end, min(start, earliest))

@@ -16,7 +16,8 @@ import polars as pl
 from dumbbell.errors import DumbbellError, nearest_name, shortened
 from dumbbell.explore.sources import Source
 from dumbbell.lives import while_alive
-from dumbbell.summary.sockets import ADDRESSES, named, senders
+from dumbbell.metrics.sockets import senders
+from dumbbell.summary.sockets import ADDRESSES, named
 
 Floats = npt.NDArray[np.float64]
 

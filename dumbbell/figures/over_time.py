@@ -14,8 +14,9 @@ from dumbbell.metrics import Tables
 from dumbbell.metrics.definition import CONNECTIONS, CONTROLLED
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.load import queueing_delay_samples
+from dumbbell.metrics.sockets import senders
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
-from dumbbell.summary.sockets import named, senders
+from dumbbell.summary.sockets import named
 
 #: Lines of a panel; of more flows, those with one algorithm are one line, their mean.
 _MOST_LINES = 6

@@ -9,6 +9,7 @@ from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.figures.series import algorithms_of
 from dumbbell.metrics import Tables
 from dumbbell.metrics.goodput import goodput_over_time
+from dumbbell.metrics.queues import queue_lengths
 from dumbbell.rows import Where
 
 #: Goodput is of so long a stretch.
@@ -42,8 +43,7 @@ def rrul(
     for flow, at, delay in trips.select("flow", "time_ns", "delay_ns").iter_rows():
         points.append(("RTT (ms)", flow, at / 1e9, delay / 1e6))
     queues = one_run(results, "queues", chosen, repeat)
-    busy = queues.group_by("pipe").agg(pl.col("queued_packets").mean().alias("mean"))
-    crowded = busy.sort("mean", descending=True)["pipe"][:2].to_list()
+    crowded = queue_lengths(queues)["pipe"][:2].to_list()
     for pipe, at, queued in queues.select("pipe", "time_ns", "queued_packets").iter_rows():
         if pipe in crowded:
             points.append(("Queue (packets)", pipe, at / 1e9, float(queued)))

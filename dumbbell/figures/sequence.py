@@ -11,6 +11,7 @@ from dumbbell.figures.factor import words
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.theme import alarm_expression, colour_expression
 from dumbbell.metrics import Tables
+from dumbbell.metrics.retransmissions import with_retransmissions
 from dumbbell.rows import Where
 
 #: Grids over time and sequence numbers; a kind of mark is drawn once in each cell.
@@ -118,7 +119,7 @@ def _of_packets(packets: pl.DataFrame) -> pl.DataFrame:
 
 def _of_samples(samples: pl.DataFrame) -> pl.DataFrame:
     """Lines of what was acknowledged and delivered; marks where segments were retransmitted."""
-    again = samples.filter(pl.col("retransmitted_packets").diff().fill_null(0) > 0)
+    again = with_retransmissions(samples)
     delivered = samples.filter(pl.col("delivered_bytes") >= 0)
     marks = [
         frame.select(pl.lit(kind).alias("kind"), "time_ns", low=column, high=column)

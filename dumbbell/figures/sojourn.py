@@ -7,6 +7,7 @@ import polars as pl
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.metrics import Tables
+from dumbbell.metrics.queues import codel_states, longest_waits
 from dumbbell.rows import Where
 
 
@@ -24,31 +25,25 @@ def sojourn(
     not kept or their times unknown, or factors stay open.
     """
     queues = one_run(results, "queues", dict(where or {}), repeat)
-    known = queues.filter(pl.col("sojourn_mean_ns").is_not_nan())
-    if known.is_empty():
+    waits = longest_waits(queues)
+    if waits.is_empty():
         raise ValueError("no times of queues are kept here (the simulator knows them alone)")
     if pipe is None:
-        means = known.group_by("pipe").agg(pl.col("sojourn_mean_ns").mean())
-        pipe = str(means.sort("sojourn_mean_ns", descending=True)["pipe"][0])
+        pipe = str(waits["pipe"][0])
     rows = queues.filter(pl.col("pipe") == pipe).sort("time_ns")
     if rows.is_empty():
         found = ", ".join(queues["pipe"].unique(maintain_order=True))
         raise ValueError(f"no queue {pipe!r}; there are {found}")
     points: list[Point] = []
-    columns = ("time_ns", "sojourn_mean_ns", "sojourn_min_ns", "dropping", "drop_count")
-    before = 0
-    for (at, mean, least, dropping, count), dropped in zip(
-        rows.select(columns).iter_rows(), rows["dropped_aqm_packets"], strict=True
-    ):
+    for at, mean, least, count, drops in codel_states(rows).iter_rows():
         second = at / 1e9
-        if mean == mean:
-            points.append(("Time in the queue (ms)", "mean", second, mean / 1e6))
-        if least >= 0:
-            points.append(("Time in the queue (ms)", "shortest", second, least / 1e6))
-        if dropping >= 0:
-            points.append(("CoDel's count while it drops", "count", second, count * dropping))
-        if dropped >= 0:
-            points.append(("Drops per sample", "drops", second, dropped - before))
-            before = dropped
+        for panel, line, value in (
+            ("Time in the queue (ms)", "mean", mean),
+            ("Time in the queue (ms)", "shortest", least),
+            ("CoDel's count while it drops", "count", count),
+            ("Drops per sample", "drops", drops),
+        ):
+            if value is not None:
+                points.append((panel, line, second, value))
     text = f"Time in the queue of {pipe}, CoDel's count and drops, over time."
     return panels(title or f"Time in the queue of {pipe}", text, points)

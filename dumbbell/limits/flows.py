@@ -9,7 +9,7 @@ from functools import lru_cache
 from dumbbell._core import Network
 from dumbbell.limits.buckets import least_delay_ns, netem_of
 from dumbbell.limits.outages import Stretch, outages, union
-from dumbbell.limits.pipes import OPPORTUNITY_BYTES, least_time_s, own_rate_of, rate_of
+from dumbbell.limits.pipes import OPPORTUNITY_BYTES, delay_ns, least_time_s, own_rate_of, rate_of
 from dumbbell.scenario import Arrivals, Flow, Pipe, Scenario, Subflow, read_scenario, shaper_of
 
 ETHERNET_HEADER_BYTES = 14
@@ -222,9 +222,7 @@ def _rate(pipe: Pipe) -> float:
 
 
 def _delay(path: list[Pipe]) -> float:
-    total = sum(int(pipe["delay_ns"]) for pipe in path)
-    total += sum(int(pipe["queue"].get("netem", {}).get("delay_ns", 0)) for pipe in path)
-    return total / 1e9
+    return sum(map(delay_ns, path)) / 1e9
 
 
 def longest_frame_bytes(spec: Scenario) -> int:

@@ -55,6 +55,11 @@ def rate_steps(pipe: Pipe) -> list[tuple[int, float]]:
     return [(0, rate), *((at_ns, float(to)) for at_ns, to in changes if to is not None)]
 
 
+def delay_ns(pipe: Pipe) -> int:
+    """Propagation delay at the beginning, with that of a netem as the queue, ns."""
+    return pipe["delay_ns"] + int(pipe["queue"].get("netem", {}).get("delay_ns", 0))
+
+
 def capacity_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
     """Bits that its shaper lets through while the link is up, between two times.
 

@@ -102,3 +102,8 @@ SHARE = Metric(
 )
 
 METRICS = (AT_TAP, TOTAL, SHARE, SPURIOUS, SPURIOUS_SHARE, TIMEOUTS, UNDOS)
+
+
+def with_retransmissions(samples: pl.DataFrame) -> pl.DataFrame:
+    """Samples of one flow, in order of time, before which segments were retransmitted."""
+    return samples.filter(pl.col("retransmitted_packets").diff().fill_null(0) > 0)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
+
+#: Least share of the most sent bytes of a socket that is drawn over time.
+_SOME = 0.01
 
 
 def socket_totals(rows: pl.DataFrame) -> pl.DataFrame:
@@ -33,3 +38,33 @@ def socket_totals(rows: pl.DataFrame) -> pl.DataFrame:
         (known["rtt_min_ns"].min() / 1e6).alias("rtt_min_ms"),
         pl.col("retransmitted_packets").last().alias("retransmissions"),
     )
+
+
+def among_most(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Sockets that sent at least 1 % of what the one of their run did that sent most.
+
+    Args:
+        rows: Rows of `sockets`.
+        key: Columns that tell sockets apart, `run` among them.
+
+    Returns:
+        One row per socket: `key`, `some` (true: it did).
+    """
+    sent = rows.group_by(key, maintain_order=True).agg(pl.col("acked_bytes").max())
+    most = pl.col("acked_bytes").max().over("run")
+    return sent.select(*key, (pl.col("acked_bytes") >= _SOME * most).alias("some"))
+
+
+def senders(rows: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Rows of the named sockets of a run that sent most, those that sent little left out.
+
+    Args:
+        rows: Rows of `sockets` of one run with `socket`, the name of each.
+        most: Number of sockets.
+    """
+    sent = rows.group_by("socket", maintain_order=True).agg(pl.col("acked_bytes").max())
+    sent = sent.filter(
+        (pl.col("acked_bytes") > 1) & (pl.col("acked_bytes") >= _SOME * pl.col("acked_bytes").max())
+    )
+    kept = sent.sort("acked_bytes", descending=True, maintain_order=True)["socket"][:most]
+    return rows.filter(pl.col("socket").is_in(kept.implode()))

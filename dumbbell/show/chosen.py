@@ -14,6 +14,7 @@ from dumbbell.codes import Code
 from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError, StoreError, StoreWarning, shortened
 from dumbbell.lives import while_alive
+from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.store import Store
@@ -23,6 +24,8 @@ from dumbbell.summary.flow_names import flow_title
 
 #: Field that keeps tables over time, for messages.
 KEEPS = "`sampling: {keep: [samples, queues]}`"
+#: Metrics of a flow that stand beside its window.
+MEASURED = ("cwnd_mean_packets", "cwnd_max_packets", "retransmissions", "warm_up_s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Chosen:
         queues: Rows of the table `queues`.
         pipes: Rows of the table `pipes`.
         titles: Flow → what it is called.
+        measured: Flow → metric of `MEASURED` → value; unknown ones are left out.
     """
 
     title: str
@@ -46,6 +50,7 @@ class Chosen:
     queues: pl.DataFrame
     pipes: pl.DataFrame
     titles: Mapping[str, str] = field(default_factory=dict)
+    measured: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +173,18 @@ def _read(run: ChosenRun) -> Chosen:
     place = pl.col("flow").replace_strict(names, range(len(names)), default=len(names))
     samples = while_alive(samples, results.flows)
     samples = samples.sort(place, maintain_order=True)  # rows are in the order of first samples
-    return Chosen(title, run.hints, scenario, samples, queues, results.pipes, titles)
+    pipes, known = results.pipes, _measured(results)
+    return Chosen(title, run.hints, scenario, samples, queues, pipes, titles, known)
+
+
+def _measured(results: Results) -> dict[str, dict[str, float]]:
+    """Flow → metric → value, of one run."""
+    found: dict[str, dict[str, float]] = {}
+    for name in MEASURED:
+        values = METRICS[name].measure(results).drop_nans("value")
+        for flow, value in values.select("flow", "value").iter_rows():
+            found.setdefault(flow, {})[name] = value
+    return found
 
 
 def _title(record: Record, planned: Planned) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 from rich.text import Text
@@ -11,7 +10,7 @@ from rich.text import Text
 from dumbbell.console.words import many
 from dumbbell.errors import shortened
 from dumbbell.metrics.numbers import number
-from dumbbell.metrics.warm_up import of_samples
+from dumbbell.metrics.queues import queue_lengths
 from dumbbell.show.chart import Line, Terminal, by_signs, chart
 from dumbbell.show.chosen import KEEPS, Chosen
 
@@ -20,6 +19,8 @@ _FLOWS, _QUEUES, _NAMES = 6, 3, 12
 _WINDOW_ROWS, _QUEUE_ROWS = 15, 9
 _SIGNS = "*+ox#@"
 _STYLES = ("cyan", "yellow", "magenta", "green", "bright_blue", "red")
+#: Metrics of a window in its legend, and their words.
+_WINDOW = {"cwnd_mean_packets": "mean {:.0f}", "cwnd_max_packets": "at most {:.0f}"}
 #: Columns of a name in messages.
 _NAME = 40
 #: Points of a line for each column of the terminal; more are thinned.
@@ -51,23 +52,28 @@ def windows(chosen: Chosen, terminal: Terminal, rows: int = _WINDOW_ROWS) -> Ite
         for own, sign, style in zip(drawn, _SIGNS, _STYLES, strict=False)
     ]
     yield from chart(lines, _end(chosen), rows, terminal)
-    for name, own, line in zip(names, drawn, lines, strict=False):
-        yield _legend(chosen.titles.get(name, name), own, line, terminal, len(lines))
+    for name, line in zip(names, lines, strict=False):
+        measured = chosen.measured.get(name, {})
+        yield _legend(chosen.titles.get(name, name), measured, line, terminal, len(lines))
     yield from _others("flows", names[_FLOWS:])
 
 
-def _legend(name: str, rows: pl.DataFrame, line: Line, terminal: Terminal, lines: int) -> Text:
+def _legend(
+    name: str, measured: Mapping[str, float], line: Line, terminal: Terminal, lines: int
+) -> Text:
     """Line about a flow, with its sign or colour."""
     key = line.sign if by_signs(terminal, lines) else "━━"
-    windows = rows["cwnd_packets"].to_list()
-    again = max(rows["retransmitted_packets"].to_list())
-    mean = sum(windows) / len(windows)
-    words = f"mean {mean:.0f}, at most {max(windows)}; {many(again, 'retransmission')}"
-    warm_up_s = of_samples(rows)
-    if not math.isnan(warm_up_s):
-        words += f"; warm-up {warm_up_s:.2g} s"
+    windows = [
+        words.format(measured[metric]) for metric, words in _WINDOW.items() if metric in measured
+    ]
+    parts = [", ".join(windows)] if windows else []
+    if (again := measured.get("retransmissions")) is not None:
+        parts.append(many(round(again), "retransmission"))
+    if (warm_up_s := measured.get("warm_up_s")) is not None:
+        parts.append(f"warm-up {warm_up_s:.2g} s")
+    words = f": {'; '.join(parts)}" if parts else ""
     return Text.assemble(
-        "  ", (key, line.style if terminal.colour else ""), f" {shortened(name, _NAME)}: {words}"
+        "  ", (key, line.style if terminal.colour else ""), f" {shortened(name, _NAME)}{words}"
     )
 
 
@@ -75,10 +81,7 @@ def _queues(chosen: Chosen, terminal: Terminal) -> Iterator[Text]:
     if chosen.queues.is_empty():
         yield Text(f"No queues over time are kept; the file's field {KEEPS} keeps them")
         return
-    most = chosen.queues.group_by("pipe", maintain_order=True).agg(
-        pl.col("queued_packets").max().alias("most"), pl.col("queued_packets").mean().alias("mean")
-    )
-    ranked = most.sort("mean", descending=True, maintain_order=True)
+    ranked = queue_lengths(chosen.queues)
     waiting = ranked.filter(pl.col("most") > 0)["pipe"].to_list()
     if not waiting:
         yield Text("All queues are empty at the sampled times")

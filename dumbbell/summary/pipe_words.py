@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dumbbell.limits.pipes import delay_ns
+from dumbbell.scenario import Pipe
 
-def pipe_words(pipe: Mapping[str, Any]) -> list[str]:
+
+def pipe_words(pipe: Pipe) -> list[str]:
     """Words about a pipe: rate, delay, queue, loss, the most important first."""
     words = []
-    shaper = pipe["shaper"]
+    shaper: Any = pipe["shaper"]
     if isinstance(shaper, Mapping):
         (name, settings), *_ = shaper.items()
         rate = settings.get("rate_bps")
@@ -21,9 +24,7 @@ def pipe_words(pipe: Mapping[str, Any]) -> list[str]:
             kind, limits = next(iter(limits["classes"][0]["queue"].items()))
     if kind == "cake" and limits["bandwidth_bps"]:
         words.append(rate_words(limits["bandwidth_bps"]))
-    netem = pipe["queue"].get("netem", {})
-    delay = pipe["delay_ns"] + netem.get("delay_ns", 0)
-    if delay:
+    if delay := delay_ns(pipe):
         words.append(f"{delay / 1e6:g} ms")
     if kind not in ("drop_tail", "netem"):
         words.append(kind)

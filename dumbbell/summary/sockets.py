@@ -9,14 +9,12 @@ import polars as pl
 
 from dumbbell.catalogue import congestion_controls
 from dumbbell.metrics import Tables
-from dumbbell.metrics.sockets import socket_totals
+from dumbbell.metrics.sockets import among_most, socket_totals
 
 #: Ports of built-in flows: flow `n` goes from the first plus `n` to the second plus `n`.
 _FLOW_PORTS = (20001, 5001)
 #: First port that Linux gives to clients (`ip_local_port_range`).
 _CLIENT_PORTS = 32768
-#: Least share of the most sent bytes of a socket that is drawn over time.
-_SOME = 0.01
 #: Sockets of a run that are told, at most.
 MOST = 200
 #: Columns that tell the sockets of a run apart.
@@ -98,11 +96,10 @@ def named(frame: pl.DataFrame) -> pl.DataFrame:
     name = pl.format("{}:{}→{}:{}", "host", "own_port", "other", "other_port")
     short = pl.format("{}{}→{}{}", "host", _service("own_port"), "other", _service("other_port"))
     ends = ends.with_columns(name.alias("socket"), short.alias("short"))
-    last = frame.group_by(KEY, maintain_order=True).agg(
-        pl.col("congestion_control").last(), pl.col("acked_bytes").max().alias("bytes")
-    )
+    last = frame.group_by(KEY, maintain_order=True).agg(pl.col("congestion_control").last())
     ends = ends.join(last, on=KEY, maintain_order="left")
-    some = pl.col("bytes") >= _SOME * pl.col("bytes").max().over("run")
+    ends = ends.join(among_most(frame, KEY), on=KEY, maintain_order="left")
+    some = pl.col("some")
     alone = (some.cast(pl.Int64).sum().over("run", "short") == 1) & some
     known = congestion_controls()
     titles = {one: info.title for one, info in known.items()}
@@ -118,16 +115,6 @@ def _service(column: str) -> pl.Expr:
     """`:5201`; nothing for a port of a client."""
     text = pl.format(":{}", pl.col(column))
     return pl.when(pl.col(column) < _CLIENT_PORTS).then(text).otherwise(pl.lit(""))
-
-
-def senders(rows: pl.DataFrame, most: int) -> pl.DataFrame:
-    """Rows of the named sockets of a run that sent most, those that sent little left out."""
-    sent = rows.group_by("socket", maintain_order=True).agg(pl.col("acked_bytes").max())
-    sent = sent.filter(
-        (pl.col("acked_bytes") > 1) & (pl.col("acked_bytes") >= _SOME * pl.col("acked_bytes").max())
-    )
-    kept = sent.sort("acked_bytes", descending=True, maintain_order=True)["socket"][:most]
-    return rows.filter(pl.col("socket").is_in(kept.implode()))
 
 
 def sockets(tables: Tables, repeat: int = 0) -> list[Socket]:

@@ -18,11 +18,12 @@ from dumbbell.cli import app
 from dumbbell.engines import Monitor, SimEngine
 from dumbbell.errors import DumbbellError, ExperimentError, StoreError
 from dumbbell.execution import plan
+from dumbbell.metrics import METRICS
 from dumbbell.report import write_report
 from dumbbell.scenario import read_scenario
 from dumbbell.show.canvas import Canvas
 from dumbbell.show.chart import Line, Terminal, chart
-from dumbbell.show.chosen import Chosen, choose, levels_of
+from dumbbell.show.chosen import MEASURED, Chosen, choose, levels_of
 from dumbbell.show.drawing import drawing
 from dumbbell.store import Store
 from dumbbell.store.tables import empty
@@ -108,11 +109,15 @@ def test_a_run_is_drawn(made: Path) -> None:
         "",
     ]
     assert "\x1b" not in done.stdout
-    samples = dumbbell.load_results(made).of_repeat("samples", {"cc": "reno"}, 0)
+    results, measured = dumbbell.load_results(made), {}
+    for metric in MEASURED:
+        rows = METRICS[metric].measure(results).filter(cc="reno", repeat=0)
+        measured[metric] = dict(rows.select("flow", "value").iter_rows())
     for sign, name in (("*", "one [/b] <i>"), ("+", "two")):
-        rows = samples.filter(pl.col("flow") == name)["cwnd_packets"]
         (legend,) = (line for line in lines if line.startswith(f"  {sign} {name}"))
-        assert f"mean {rows.mean():.0f}, at most {rows.max()}; " in legend
+        mean, most, again, warm_up_s = (own[name] for own in measured.values())
+        words = f"mean {mean:.0f}, at most {most:.0f}; {again:.0f} retransmissions"
+        assert f"{words}; warm-up {warm_up_s:.2g} s" in legend
     assert not any("echo" in line for line in lines)
     (heading,) = (line for line in lines if line.startswith("Queue of"))
     pipe = dumbbell.load_results(made).pipes.filter(
@@ -180,7 +185,8 @@ def test_at_most_six_flows_and_three_queues() -> None:
     )
     lines = [text.plain for text in drawing(chosen, COLOURED)]
     legends = [line for line in lines if line.startswith("  ━━ ")]
-    assert [line.split()[1] for line in legends] == [f"f{number}:" for number in range(1, 7)]
+    # Numbers that are not known have no words.
+    assert [line.split()[1:] for line in legends] == [[f"f{number}"] for number in range(1, 7)]
     others = ", ".join(f"f{number}" for number in range(7, 19))
     assert f"Not drawn, 24 flows: {others} and 12 more" in lines
     drawn = re.findall(r"^Queue of (\w+)", "\n".join(lines), re.M)
