@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from dumbbell.metrics.paired import compared, holm, student_p
+from dumbbell.metrics.paired import compared, holm
+from dumbbell.metrics.student import student_p
 
 
 @pytest.mark.parametrize(

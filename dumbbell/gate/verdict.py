@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from dumbbell.compare.samples import Sample
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number
-from dumbbell.metrics.paired import ALPHA, Paired, compared, holm, student_p
+from dumbbell.metrics.paired import ALPHA, Paired, compared, holm
+from dumbbell.metrics.student import student_p
 
 
 @dataclass(frozen=True, slots=True)

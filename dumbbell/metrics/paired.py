@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dumbbell.metrics.statistics import Interval, paired_difference
+from dumbbell.metrics.student import student_p
 
 #: Error of the first kind that all comparisons of a family share.
 ALPHA = 0.05
@@ -47,22 +48,6 @@ def compared(first: npt.ArrayLike, second: npt.ArrayLike) -> Paired:
         return Paired(difference, math.copysign(math.inf, mean) if mean else 0.0, float(mean == 0))
     effect = mean / spread
     return Paired(difference, effect, student_p(effect * math.sqrt(moved.size), moved.size - 1))
-
-
-def student_p(t: float, freedom: int) -> float:
-    """Two-sided p of Student's t with a whole number of degrees of freedom.
-
-    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
-    """
-    angle = math.atan2(abs(t), math.sqrt(freedom))
-    cosine2 = math.cos(angle) ** 2
-    odd = freedom % 2 == 1
-    term, total = (math.cos(angle), 0.0) if odd else (1.0, 0.0)
-    for step in range(2 if odd else 1, freedom, 2):
-        total += term
-        term *= cosine2 * step / (step + 1)
-    inside = (angle + math.sin(angle) * total) * 2 / math.pi if odd else math.sin(angle) * total
-    return max(0.0, min(1.0, 1.0 - inside))
 
 
 def holm(ps: Sequence[float]) -> list[float]:

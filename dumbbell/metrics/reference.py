@@ -39,15 +39,18 @@ timestamps), so goodput is at most 95.64 % of a bottleneck's rate.
 
 _STATISTICS = """## Statistics over repeats
 - **Mean and interval.** A cell (one combination of levels) is run several times with different
-  seeds. The value is the mean over repeats. The interval is the central 95 % of the means of
-  10 000 resamples of the repeats with replacement (percentile bootstrap, fixed seed, PCG64). With
-  one repeat there is no interval. With few repeats it is too narrow: over 10 normal repeats it
-  holds the true mean in about 90 % of cases. Source: Efron, Ann. Statist. 7(1), 1979; Efron and
-  Tibshirani 1993, ch. 13.
-- **Unit of resampling.** The repeat. Several flows or pipes that fall into one cell are averaged
+  seeds. The value is the mean over repeats. The interval is the 95 % interval of Student's t: mean
+  ± t · s / √n over n repeats with n − 1 degrees of freedom, within the bounds of the metric. With
+  one repeat there is no interval. [How often it holds the true mean](models/metrics.md#model).
+  Source: Student, Biometrika 6(1), 1908.
+- **Claims of studies** have the central 95 % of the means of 10 000 resamples of the repeats with
+  replacement (percentile bootstrap, fixed seed, PCG64), because they combine several metrics. With
+  few repeats it is too narrow: over 10 normal repeats it holds the true mean in about 90 % of
+  cases. Source: Efron, Ann. Statist. 7(1), 1979; Efron and Tibshirani 1993, ch. 13.
+- **Unit.** The repeat. Several flows or pipes that fall into one cell are averaged
   within each run first.
-- **Differences and ratios** between cells are paired: the same repeats are drawn for both, so
-  what repeats have in common cancels.
+- **Differences and ratios** between cells are paired by repeat, so what repeats have in common
+  cancels.
 - **An ordering** ("A is below B in every cell") is judged by the share of resamples in which it
   holds in all its cases at once.
 - **Verdicts.** *reproduced*: the published value lies in the measured interval, widened by the

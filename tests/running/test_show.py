@@ -167,7 +167,7 @@ def chosen_of(samples: list[dict[str, Any]], queues: list[dict[str, Any]]) -> Ch
 
     spec = read_scenario(json.dumps({**scenario(TEXT), "duration_ns": 10**9}))
     found = {"samples": frame("samples", [*samples]), "queues": frame("queues", [*queues])}
-    return Chosen("run", [], spec, **found, pipes=empty("pipes"))
+    return Chosen("run", [], spec, found["samples"], found["queues"], empty("pipes"))
 
 
 def window(flow: str, packets: int, time_ns: int = 10**8) -> dict[str, Any]:

@@ -84,8 +84,8 @@ function draw(answer) {
   const named = (/** @type {Row} */ flow, /** @type {number} */ i) => element("span", {}, swatchOf(look[i]().stroke), `${flow.name}${flow.name === flow.algorithm ? "" : ` (${algorithmStyle(flow.algorithm)?.title ?? flow.algorithm})`}`);
   tables.replaceChildren(
     plainTable(
-      ["flow", "Mbit/s", "part of all goodput", "RTT, ms", "retransmitted"],
-      flows.map((flow, i) => [named(flow, i), figure(flow.mbps), figure(flow.part, " %"), figure(flow.rtt === null ? null : flow.rtt / 1e6), figure(flow.retransmitted, " %")]),
+      ["flow", "Mbit/s", "RTT, ms", "retransmitted"],
+      flows.map((flow, i) => [named(flow, i), figure(flow.mbps), figure(flow.rtt === null ? null : flow.rtt / 1e6), figure(flow.retransmitted, " %")]),
     ),
   );
   if (pipes.length) {

@@ -24,31 +24,25 @@ function quantile(sorted, share) {
 
 /** Flows with what the table shows. @param {Row} answer */
 function flowsOf(answer) {
-  const flows = rowsOf(answer.tables.flows).map((flow) => {
-    const life = flow.end_ns - flow.established_ns;
-    const counts = flow.kind !== "ping" && known(flow.established_ns) !== null && life > 0;
+  return rowsOf(answer.tables.flows).map((flow) => {
+    const life = known(flow.established_ns) === null ? 0 : flow.end_ns - flow.established_ns;
+    const counts = flow.kind !== "ping" && flow.start_ns >= 0 && flow.delivered_bytes >= 0;
     return {
       name: flow.flow,
       kind: flow.kind,
       algorithm: flow.congestion_control || flow.kind,
-      mbps: counts && flow.delivered_bytes >= 0 ? (8e3 * flow.delivered_bytes) / life : null,
+      mbps: counts ? (life > 0 ? (8e3 * flow.delivered_bytes) / life : 0) : null,
       end_ns: flow.end_ns,
       rtt: flow.kind === "ping" ? known(flow.rtt_mean_ns) : known(flow.srtt_mean_ns),
       retransmitted: TCP.includes(flow.kind) && flow.data_packets > 0 && flow.retransmitted_packets >= 0 ? (100 * flow.retransmitted_packets) / flow.data_packets : null,
       lost: known(flow.dropped_packets),
-      part: /** @type {number | null} */ (null),
     };
   });
-  // A Multipath TCP connection is the sum of its subflows.
-  const whole = flows.filter((flow) => flow.kind !== "subflow");
-  const total = whole.reduce((sum, flow) => sum + (flow.mbps ?? 0), 0);
-  for (const flow of whole) flow.part = flow.mbps === null || !total ? null : (100 * flow.mbps) / total;
-  return flows;
 }
 
 /** Time in which flows are under way: from the first start to the last end, ns. @param {Row} answer */
 function activeOf(answer) {
-  const started = rowsOf(answer.tables.flows).filter((flow) => flow.start_ns >= 0);
+  const started = rowsOf(answer.tables.flows).filter((flow) => flow.start_ns >= 0 && flow.kind !== "subflow");
   return { begin: Math.min(...started.map((flow) => flow.start_ns)), end: Math.max(...started.map((flow) => flow.end_ns)) };
 }
 
@@ -61,13 +55,57 @@ function loadOf(answer) {
   return end > begin ? { begin, end } : { begin: 0, end: Math.max(...flows.map((flow) => flow.end_ns)) };
 }
 
-/** Bits that a direction of a link could carry in a time; null without a rate. @param {Row} answer @param {string} name @param {{begin: number, end: number}} time */
+/** Bits that a direction of a link could carry in a time while it is up; null without a rate. @param {Row} answer @param {string} name @param {{begin: number, end: number}} time */
 function capacityOf(answer, name, { begin, end }) {
+  const steps = ratesOf(answer, name);
+  const pipe = pipeOf(answer, name);
+  if (!pipe || !steps.length) return null;
+  /** @param {number} from @param {number} to */
+  const shaped = (from, to) => steps.reduce((bits, step, i) => bits + (step.rate * Math.max(0, Math.min(steps[i + 1]?.at ?? to, to) - Math.max(step.at, from))) / 1e9, 0);
+  const down = outagesOf(pipe, end).map((one) => shaped(Math.max(one.begin, begin), Math.max(one.begin, begin, Math.min(one.end, end))));
+  return down.reduce((bits, lost) => bits - lost, shaped(begin, end));
+}
+
+/** Times from which on a direction of a link has which rate; empty without one. @param {Row} answer @param {string} name */
+function ratesOf(answer, name) {
   const rate = rateOf(answer, name);
-  if (!rate) return null;
-  const changes = pipeOf(answer, name)?.changes ?? [];
-  const steps = [{ at: 0, rate }, ...changes.filter((/** @type {Row} */ one) => one.rate_bps).map((/** @type {Row} */ one) => ({ at: one.at_ns, rate: one.rate_bps }))];
-  return steps.reduce((bits, step, i) => bits + (step.rate * Math.max(0, Math.min(steps[i + 1]?.at ?? end, end) - Math.max(step.at, begin))) / 1e9, 0);
+  if (!rate) return [];
+  const changes = (pipeOf(answer, name)?.changes ?? []).filter((/** @type {Row} */ one) => one.rate_bps);
+  return [{ at: 0, rate }, ...changes.map((/** @type {Row} */ one) => ({ at: one.at_ns, rate: one.rate_bps }))];
+}
+
+/** Times in which a direction of a link is down, ns. @param {Row} pipe @param {number} last */
+function outagesOf(pipe, last) {
+  /** @type {{begin: number, end: number}[]} */
+  const found = [];
+  for (const one of pipe.changes ?? []) {
+    if (one.state === "down") found.push({ begin: one.at_ns, end: last });
+    else if (one.state === "up" && found.length) found[found.length - 1].end = Math.min(one.at_ns, found[found.length - 1].end);
+  }
+  return found.filter((one) => one.begin < one.end);
+}
+
+/** Bits that may leave a direction of a link beyond its capacity: a frame, bursts, and what was under way where the delay shrinks. @param {Row} answer @param {string} name */
+function surplusOf(answer, name) {
+  const pipe = pipeOf(answer, name);
+  if (!pipe) return Infinity;
+  const { netem, drop_tail: tail, htb } = pipe.queue;
+  const { slots, shaper } = pipe;
+  const [changes, full] = [pipe.changes ?? [], 8 * 1514];
+  const longest = 8 * (14 + Math.max(...answer.scenario.nodes.filter((/** @type {Row} */ one) => one.tcp).map((/** @type {Row} */ one) => one.tcp.mtu_bytes)));
+  const most = Math.max(...ratesOf(answer, name).map((one) => one.rate));
+  const delays = [pipe.delay_ns + (netem?.delay_ns ?? 0), ...changes.map((/** @type {Row} */ one) => known(one.delay_ns)).filter((/** @type {number | null} */ one) => one !== null)];
+  let shrinks = delays.reduce((sum, now, i) => sum + (i ? Math.max(0, delays[i - 1] - now) : 0), 0);
+  shrinks += pipe.jitter_ns + (netem?.jitter_ns ?? 0) + (pipe.reordering?.extra_delay_ns ?? 0) + (slots ? slots.max_ns + slots.pause_ns : 0);
+  let underWay = shrinks ? (most * shrinks) / 1e9 : 0;
+  if (slots && (slots.packets || slots.bytes)) underWay += Math.min(tail?.limit_packets ? longest * tail.limit_packets : Infinity, tail?.limit_bytes ? 8 * tail.limit_bytes : Infinity);
+  const plain = pipe.duplication === 0 && pipe.framing.mpu_bytes === 0 && !tail?.limit_bytes && !changes.some((/** @type {Row} */ one) => one.rate_bps);
+  let burst = shaper.serial && !(tail ? plain : netem) ? full : 0;
+  burst += 8 * (shaper.tbf?.burst_bytes ?? 0);
+  if (slots && !tail) burst += full + (most * slots.max_ns) / 1e9;
+  if (htb) burst += 8 * htb.classes.reduce((/** @type {number} */ sum, /** @type {Row} */ one) => sum + one.cburst_bytes, htb.burst_bytes);
+  const ups = changes.filter((/** @type {Row} */ one) => one.state === "up").length;
+  return longest + burst * (1 + ups) + underWay;
 }
 
 /** A direction of a link in the scenario. @param {Row} answer @param {string} name @returns {Row | undefined} */
@@ -85,20 +123,17 @@ function rateOf(answer, name) {
 
 /**
  * Metric link_use in percent, null where it is not known: with cells or frames shorter on the wire than their
- * length, and where more may leave than the rate allows in a time (a burst, a delay that shrinks, an outage).
+ * length, and where much more may leave than the rate allows in a time (surplusOf).
  * @param {Row} answer @param {Row} row @param {{begin: number, end: number}} time
  */
 function useOf(answer, row, time) {
   const pipe = pipeOf(answer, row.pipe);
   const bits = capacityOf(answer, row.pipe, time);
   if (!pipe || !bits) return null;
-  const { framing, policer, queue, shaper } = pipe;
+  const { framing, policer, queue } = pipe;
   const cake = queue.cake?.bandwidth_bps ? queue.cake : null;
   const short = cake ? cake.overhead_bytes < 14 && cake.atm !== "atm" : framing.overhead_bytes < 0;
-  const moves = pipe.slots || pipe.jitter_ns || pipe.reordering || queue.netem?.jitter_ns || (pipe.changes ?? []).some((/** @type {Row} */ one) => one.state || known(one.delay_ns) !== null);
-  const classes = queue.htb?.classes ?? [];
-  const burst = (shaper.tbf?.burst_bytes ?? 0) + (queue.htb?.burst_bytes ?? 0) + classes.reduce((/** @type {number} */ sum, /** @type {Row} */ one) => sum + one.cburst_bytes, 0);
-  if (framing.atm || short || moves || 8 * burst > 0.05 * bits) return null;
+  if (framing.atm || short || surplusOf(answer, row.pipe) > 0.05 * bits) return null;
   const onWire = row.left_bytes + framing.overhead_bytes * row.left_packets;
   const admitted = policer ? (policer.rate_bps * (time.end - time.begin)) / 1e9 + 8 * policer.burst_bytes : Infinity;
   return Math.max((800 * onWire) / bits, (800 * row.left_bytes) / admitted);

@@ -1,0 +1,72 @@
+"""Coverage of the interval over few repeats, by simulation: table of `docs/models/metrics.md`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from dumbbell.metrics.statistics import interval, weights
+from tests.helpers import ROOT
+
+PAGE = ROOT / "docs" / "models" / "metrics.md"
+COUNTS = range(2, 13)
+#: Samples of each number of repeats, those of the bootstrap, its resamples, and the seed.
+_SAMPLES, _FEWER, _DRAWS, _SEED = 4000, 1000, 2000, 20_261_130
+_Floats = npt.NDArray[np.float64]
+_Draw = Callable[[np.random.Generator, tuple[int, int]], _Floats]
+#: Distribution → its draws and its mean.
+DISTRIBUTIONS: dict[str, tuple[_Draw, float]] = {
+    "normal": (lambda generator, size: generator.normal(size=size), 0.0),
+    "exponential": (lambda generator, size: generator.exponential(size=size), 1.0),
+    "lognormal, σ = 1": (lambda generator, size: generator.lognormal(size=size), math.exp(0.5)),
+}
+_BLOCK = re.compile(r"<!-- coverage -->\n.*?<!-- end coverage -->", re.DOTALL)
+
+
+def student(name: str, count: int) -> float:
+    """Share of samples whose interval of Student's t holds the true mean."""
+    draw, mean = DISTRIBUTIONS[name]
+    held = [
+        one.low <= mean <= one.high for one in map(interval, draw(_generator(), (_SAMPLES, count)))
+    ]
+    return sum(held) / len(held)
+
+
+def bootstrap(name: str, count: int) -> float:
+    """The same for the percentile interval of the bootstrap."""
+    draw, mean = DISTRIBUTIONS[name]
+    means = draw(_generator(), (_FEWER, count)) @ weights(count, _DRAWS).T
+    low, high = np.quantile(means, [0.025, 0.975], axis=1)
+    return float(np.mean((low <= mean) & (mean <= high)))
+
+
+def _generator() -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(_SEED))
+
+
+def measured() -> dict[int, tuple[list[float], float]]:
+    """Repeats → coverage of Student's t for each distribution, and of the bootstrap for normal."""
+    return {
+        count: ([student(name, count) for name in DISTRIBUTIONS], bootstrap("normal", count))
+        for count in COUNTS
+    }
+
+
+def table(found: dict[int, tuple[list[float], float]]) -> str:
+    """Block of the page."""
+    names = [f"Student's t, {name}" for name in DISTRIBUTIONS]
+    head = ["repeats", *names, "bootstrap, normal"]
+    rows = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    for count, (own, other) in found.items():
+        rows.append(
+            f"| {count} | " + " | ".join(f"{100 * one:.0f} %" for one in [*own, other]) + " |"
+        )
+    return "<!-- coverage -->\n" + "\n".join(rows) + "\n<!-- end coverage -->"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(_BLOCK.sub(table(measured()), PAGE.read_text(encoding="utf-8")), "utf-8")
