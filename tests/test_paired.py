@@ -34,7 +34,9 @@ def test_a_pair_in_numbers() -> None:
     found = compared([1, 1, 1], [2, 3, 4])
     assert (found.difference.mean, found.effect) == (2.0, 2.0)
     assert found.p == pytest.approx(student_p(2 * math.sqrt(3), 2))
-    assert found.difference.low >= 1 and found.difference.high <= 3
+    # The interval is of the same t, 4.3027: where p is above 5 %, it holds 0.
+    assert found.difference.low == pytest.approx(2 - 4.302653 / math.sqrt(3))
+    assert found.difference.low < 0 < found.p - 0.05
 
 
 def test_equal_differences_are_certain_and_no_difference_is_none() -> None:

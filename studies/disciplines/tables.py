@@ -38,6 +38,7 @@ FEW_DROPS = 20
 CAUSES = {
     ("bfifo", "2 Mbit/s"): "A",
     ("pie", "2 Mbit/s"): "B",
+    ("dualpi2", "10 Mbit/s"): "C",
 }
 
 
