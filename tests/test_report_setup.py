@@ -45,3 +45,10 @@ def test_changes_and_cells_are_told(tmp_path: Path) -> None:
     words = told(tmp_path, changing + "factors: {pairs: [2, 3]}\n")
     assert words.startswith("First cell: CUBIC s1→d1 from 0 s, ")
     assert ", policer 9 Mbit/s, from 1 s 5 Mbit/s; " in words
+
+
+def test_changes_that_are_not_told_are_counted(tmp_path: Path) -> None:
+    """Else the loss of the fifth change would seem to last."""
+    times = (f"{{at: {1 + one / 10} s, loss: {one % 2} %}}" for one in range(1, 8))
+    words = told(tmp_path, TEXT.replace("policer", f"changes: [{', '.join(times)}], policer"))
+    assert ", from 1.5 s 1 % loss, then 2 more changes; " in words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.console import Console
 
 import dumbbell
 from dumbbell.metrics.active import lives_differ, several_flows
+from dumbbell.metrics.phases import Phase, _mean
 from dumbbell.results import Results
 from dumbbell.summary import changes, load, overview
 from dumbbell.summary.cells import cells
@@ -120,3 +122,11 @@ def test_a_window_above_the_bdp_is_no_cause_of_an_idle_line(tmp_path: Path) -> N
         one.sentence for one in findings([replace(cell, flows=[wide])]) if one.rule == "underused"
     ]
     assert "takes for congestion" in words and "mean window" not in words
+
+
+def test_a_phase_in_which_some_runs_settle_says_so() -> None:
+    repeats = [Phase(3, 10, True, {}, {}, settled_s={"a/forward": one}) for one in (1.0, math.inf)]
+    mixed, never = _mean(tuple(repeats)), _mean((repeats[1], repeats[1]))
+    assert changes.settled(mixed, "a/forward") == "not in every run"
+    assert changes.settled(never, "a/forward") == "not in this phase"
+    assert changes.settled(_mean((repeats[0],)), "a/forward") == "1 s"

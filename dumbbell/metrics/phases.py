@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -41,7 +42,8 @@ class Phase:
         delay_p50_ms: Pipe → median queueing delay, where queues were sampled.
         delay_p95_ms: Pipe → its 95th percentile.
         settled_s: Pipe → seconds until flows have settled after the change of its rate that begins
-            the phase; infinite: not in it. See `settling.settled_s`.
+            the phase; infinite: not in it; NaN: in some repeats, not in others. See
+            `settling.settled_s`.
         settled_ms: Pipe → queueing delay at which they settle after a lower rate.
     """
 
@@ -147,7 +149,7 @@ def _mean(phases: tuple[Phase, ...]) -> Phase:
         _means([one.used for one in phases]),
         _means([one.delay_p50_ms for one in phases]),
         _means([one.delay_p95_ms for one in phases]),
-        _means([one.settled_s for one in phases]),
+        _settled([one.settled_s for one in phases]),
         _means([one.settled_ms for one in phases]),
     )
 
@@ -157,6 +159,15 @@ def _means(maps: list[Mapping[str, float]], missing: float | None = None) -> dic
     names = dict.fromkeys(name for one in maps for name in one)
     found = {name: [one.get(name, missing) for one in maps] for name in names}
     return {name: fmean(v for v in values if v is not None) for name, values in found.items()}
+
+
+def _settled(maps: list[Mapping[str, float]]) -> dict[str, float]:
+    """Means of the times to settle; NaN for a pipe that settles in some repeats alone."""
+    found = _means(maps)
+    for name, mean in found.items():
+        if math.isinf(mean) and any(math.isfinite(one.get(name, math.inf)) for one in maps):
+            found[name] = math.nan
+    return found
 
 
 def _boundaries_ns(flows: Iterable[Mapping[str, Any]], spec: Scenario) -> list[int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.console.words import many
 from dumbbell.limits.flows import flow_limits
 from dumbbell.metrics.definition import Tables
 from dumbbell.metrics.numbers import number
@@ -100,6 +101,8 @@ def _words(pipe: Any) -> str:
         words.append(f"jitter {pipe['jitter_ns'] / 1e6:g} ms")
     for change in pipe["changes"][:_MOST]:
         words.append(f"from {change['at_ns'] / 1e9:g} s {change_words(change)}")
+    if (more := len(pipe["changes"]) - _MOST) > 0:
+        words.append(f"then {many(more, 'more change')}")
     delay_alone = len(words) == 1 and words[0].startswith("delay ")
     return "" if delay_alone else ", ".join(words)
 

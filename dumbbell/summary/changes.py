@@ -81,6 +81,8 @@ def settled(phase: Phase, name: str) -> str:
     time_s = phase.settled_s.get(name)
     if time_s is None:
         return ""
+    if math.isnan(time_s):
+        return "not in every run"
     if not math.isfinite(time_s):
         return "not in this phase"
     level = phase.settled_ms.get(name)
