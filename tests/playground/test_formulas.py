@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import dumbbell
 from dumbbell.experiment import load
+from dumbbell.lives import while_alive
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from tests.helpers import ROOT
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["browser"]  # fixture
 pytestmark = pytest.mark.browser
 
+SCRIPTS = ROOT / "dumbbell" / "playground" / "scripts"
 #: Number of the page → metric, and its factor; for flows and for links.
 FLOWS = {
     "mbps": ("goodput_mbps", 1.0),
@@ -82,8 +85,10 @@ def script(browser: Browser) -> Iterator[Page]:
     """A page that has the formulas alone."""
     made = browser.new_page()
     made.set_content("<p>")
-    text = (ROOT / "dumbbell" / "playground" / "scripts" / "results.js").read_text("utf-8")
-    made.add_script_tag(content=text)
+    # Colours are of the face's scripts; no number depends on them.
+    made.add_script_tag(content="const algorithmStyle = () => undefined, flowColour = () => '';")
+    for name in ("results.js", "figures.js"):
+        made.add_script_tag(content=(SCRIPTS / name).read_text("utf-8"))
     yield made
     made.close()
 
@@ -127,7 +132,54 @@ def test_formulas_give_the_metrics(source: str | Path, script: Page, tmp_path: P
 
 def test_every_number_of_the_page_is_compared() -> None:
     """Numbers that `main.js` shows are fields that are compared above."""
-    text = (ROOT / "dumbbell" / "playground" / "scripts" / "main.js").read_text("utf-8")
+    text = (SCRIPTS / "main.js").read_text("utf-8")
     for what, columns in (("flow", FLOWS), ("pipe", LINKS)):
         shown = set(re.findall(rf"\bfigure\([^()]*?\b{what}\.(\w+)", text))
         assert shown == set(columns)
+
+
+_DRAWN = """it => described(it, flowsOf(it), bottlenecksOf(it))
+    .map(({title, names, data}) => ({title, names, data}))"""
+
+
+def _points(chart: dict[str, Any], name: str) -> dict[float, float]:
+    """Time in s → value of a line, where it has one."""
+    column = chart["data"][1 + chart["names"].index(name)]
+    pairs = zip(chart["data"][0], column, strict=True)
+    return {at: value for at, value in pairs if value is not None}
+
+
+def _rows(frame: pl.DataFrame, key: str, name: str, column: str) -> dict[float, float]:
+    """Time in s → known value of a column."""
+    own = frame.filter(pl.col(key) == name, pl.col(column) >= 0)
+    return {at / 1e9: value for at, value in own.select("time_ns", column).iter_rows()}
+
+
+@pytest.mark.parametrize("name", ["kinds", "changes"])
+def test_charts_draw_the_rows_of_the_tables(name: str, script: Page, tmp_path: Path) -> None:
+    file = tmp_path / "experiment.yaml"
+    file.write_text(TEXTS[name], encoding="utf-8")
+    results = dumbbell.run(file, repeats=1)
+    charts = {one["title"]: one for one in script.evaluate(_DRAWN, answer(results))}
+    assert list(charts) == ["Congestion window", "Goodput", "Round-trip time", "Queue"]
+    samples = while_alive(results.samples, results.flows)
+    for flow in charts["Congestion window"]["names"]:
+        expected = _rows(samples, "flow", flow, "cwnd_packets")
+        assert expected and _points(charts["Congestion window"], flow) == expected
+    for flow in charts["Round-trip time"]["names"]:
+        ping = "ping" in results.flows.filter(flow=flow)["kind"]
+        frame, column = (results.probes, "rtt_ns") if ping else (samples, "srtt_ns")
+        expected = {at: one / 1e6 for at, one in _rows(frame, "flow", flow, column).items()}
+        assert expected and _points(charts["Round-trip time"], flow) == pytest.approx(expected)
+    for pipe in charts["Queue"]["names"]:
+        stored = pipe.replace(" →", "/forward").replace(" ←", "/backward")
+        expected = _rows(results.queues, "pipe", stored, "queued_packets")
+        assert expected and _points(charts["Queue"], pipe) == expected
+    for flow in charts["Goodput"]["names"]:
+        delivered = _rows(samples, "flow", flow, "delivered_bytes")
+        times, step = list(delivered), max(1, round(len(delivered) / 100))
+        expected = {
+            now: (delivered[now] - delivered[before]) * 8e-6 / (now - before)
+            for before, now in zip(times, times[step:], strict=False)
+        }
+        assert expected and _points(charts["Goodput"], flow) == pytest.approx(expected)
