@@ -68,6 +68,8 @@ def alike(one: float | None, other: float | None) -> bool:
     """True for numbers that differ by rounding alone."""
     if one is None or other is None:
         return one is other
+    if math.isnan(one) or math.isnan(other):
+        return math.isnan(one) and math.isnan(other)
     return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or one == other
 
 
@@ -78,4 +80,6 @@ def combined(alone: list[Numbers], name: str) -> float | None:
             own.get(name, 0.0) for own in alone
         )  # a flow that delivers nothing has no line
     known = [own[name] for own in alone if name in own]
+    if name.endswith(" / settled_s") and len({math.isinf(one) for one in known}) > 1:
+        return math.nan  # in some repeats, not in others
     return fmean(known) if known else None
