@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 project = "Dumbbell"
 author = "The Dumbbell authors"
 root_doc = "docs/index"
-extensions = ["myst_parser", "sphinx_copybutton", "excerpts"]
+extensions = ["myst_parser", "sphinx_copybutton", "excerpts", "playground_links"]
 include_patterns = ["docs/**.md", "studies/*/*.md", "*.md"]
 exclude_patterns = [
     ".*",
