@@ -21,7 +21,7 @@ _BEFORE = '<div class="highlight-yaml'
 
 
 def address(text: str) -> str:
-    """Part behind `#` of the playground's address that opens an experiment, as *Copy link* has it."""
+    """Part behind `#` of the playground's address that opens an experiment; see `hashOf`."""
     packer = zlib.compressobj(level=9, wbits=-zlib.MAX_WBITS)
     content = json.dumps({"text": text, "levels": {}}, ensure_ascii=False).encode()
     packed = packer.compress(content) + packer.flush()

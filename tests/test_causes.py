@@ -75,6 +75,40 @@ def test_changes_of_a_link_begin_phases(tmp_path: Path) -> None:
     assert "use 0–10 s 100 %" in words and "10–20 s (5 % loss) " in words
 
 
+def test_a_policer_with_a_small_burst_is_named(tmp_path: Path) -> None:
+    long = "{policer: {rate: 5 Mbit/s, burst: BURST}, delay: 50 ms}"
+    cell, _ = ran(tmp_path, forward=long.replace("BURST", "6 KB"))
+    assert "its policer has no queue, and a burst of 6.14 kB is" in sentence(cell, "underused")
+    # A BDP of burst: 5 Mbit/s × 60 ms.
+    enough, _ = ran(tmp_path, forward=long.replace("BURST", "60 KB"))
+    assert "policer has no queue" not in "".join(one.sentence for one in findings([enough]))
+
+
+def test_a_small_receive_buffer_is_named(tmp_path: Path) -> None:
+    tcp = "{congestion_control: reno, receiver: {tcp_rmem: 4096 16384 20000}}"
+    cell, _ = ran(tmp_path, f"  - {{from: s1, to: d1, tcp: {tcp}}}", buffer="2 BDP")
+    words = sentence(cell, "underused")
+    assert "the receive buffer (tcp_rmem) of at most 20 kB is 0.8 BDP" in words
+    # 20 kB are less than the BDP: 10 Mbit/s × 20 ms = 25 kB.
+    assert cell.goodput_mbps is not None and cell.goodput_mbps < 0.8 * 10
+
+
+def test_the_delay_of_netem_is_no_standing_queue(tmp_path: Path) -> None:
+    text = """\
+dumbbell: 1
+name: netem
+hosts: {a: , b: }
+links: [{between: [a, b], forward: {netem: {delay: 100 ms, limit: 20000 packets}}}]
+flows: [{from: a, to: b, tcp: cubic}]
+duration: 5 s
+"""
+    (tmp_path / "e.yaml").write_text(text, encoding="utf-8")
+    (cell,) = cells(dumbbell.run(tmp_path / "e.yaml"))
+    (link,) = cell.links
+    assert link.delay_p10_ms == pytest.approx(100, rel=0.01)
+    assert not [one for one in findings([cell]) if one.rule == "standing queue"]
+
+
 def test_random_loss_is_named_with_window_and_bdp(tmp_path: Path) -> None:
     cell, _ = ran(tmp_path, forward="{loss: 5 %}")
     words = sentence(cell, "underused")

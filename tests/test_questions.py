@@ -5,16 +5,22 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import zlib
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import dumbbell
+from docs.playground_links import address
 from dumbbell.compare.expectations import check
 from dumbbell.experiment import load
 from tests.questions.measured import digest, kernel, rows
-from tests.questions.page import INDEX, index, link, page
-from tests.questions.source import PAGES, TOPICS, Question, questions
+from tests.questions.page import INDEX, chosen, index, link, page
+from tests.questions.source import PAGES, TOPICS, Question, questions, read
 
 EVERY = questions()
 RENEW = "python -m tests.write_questions"
@@ -54,10 +60,29 @@ def test_the_page_is_current_and_its_claim_holds(question: Question) -> None:
         assert question.image.stat().st_size < 40_000
 
 
-def test_a_wrong_sentence_or_key_is_refused() -> None:
-    one = EVERY[0]
-    with pytest.raises(ValueError, match="no sentence has"):
-        from tests.questions.page import chosen
+def test_a_wrong_sentence_key_or_topic_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no sentence has 'another'"):
+        chosen(EVERY[0], ["a sentence"], "another")
+    source = (PAGES / "netem-limit.yaml").read_text(encoding="utf-8")
+    for old, new, why in (
+        ("topic: netem and tc", "topic: weather", "unknown topic weather"),
+        ("limits:", "bounds:", "unknown .'bounds'."),
+        ("kernel: {repeats: 3}", "", "either `kernel` or"),
+    ):
+        assert old in source
+        file = tmp_path / "e.yaml"
+        file.write_text(source.replace(old, new), encoding="utf-8")
+        with pytest.raises(ValueError, match=why):
+            read(file)
 
-        chosen(one, ["a sentence"], "another")
+
+def test_numbers_of_another_file_are_not_shown() -> None:
+    one = next(each for each in EVERY if each.kernel)
     assert kernel(one) is not None
+    assert kernel(replace(one, columns=one.columns[1:])) is None
+
+
+def test_the_address_is_that_of_copy_link() -> None:
+    text = EVERY[0].text
+    packed = base64.urlsafe_b64decode(address(text) + "==")
+    assert json.loads(zlib.decompress(packed, wbits=-15)) == {"text": text, "levels": {}}

@@ -1,7 +1,7 @@
 """Writes `docs/questions`: `python -m tests.write_questions [NAME…]`.
 
-`--kernel` measures the named questions, or those that lack it, on the kernel first. `--figures` draws
-their figures again; a figure that is missing is drawn anyway.
+`--kernel` measures the named questions, or those that lack it, on the kernel first. `--figures`
+draws their figures again; a figure that is missing is drawn anyway.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from dumbbell.limits.flows import FRAME_BYTES
 from dumbbell.metrics.numbers import number
 from dumbbell.metrics.phases import Phase
 from dumbbell.summary.cells import CellLine
@@ -70,7 +71,13 @@ def of_underuse(cell: CellLine, link: LinkLine, *, loaded: bool) -> str:
         _idle_between_bursts(cell, link),
     )
     parts = [words for words in told if words]
-    return "; ".join(parts) or _short_buffer(cell, link) or _coupling(cell)
+    return (
+        "; ".join(parts)
+        or _policed(cell, link)
+        or _short_buffer(cell, link)
+        or _host_buffer(cell, link)
+        or _coupling(cell)
+    )
 
 
 def of_loss(cell: CellLine, link: LinkLine) -> str:
@@ -202,8 +209,7 @@ def _short_buffer(cell: CellLine, link: LinkLine) -> str:
     if cell.setting is None or not link.drops.get("overflow"):
         return ""
     pipe = cell.setting.pipes.get(link.pipe)
-    senders = [flow for flow in cell.flows if flow.bulk]
-    bdp = max((one for flow in senders if (one := flow.bdp_packets) is not None), default=None)
+    bdp = _largest_bdp(cell)
     if pipe is None or pipe.limit_packets is None or not bdp:
         return ""
     if pipe.limit_packets > _SHORT_OF_BDP * bdp:
@@ -212,6 +218,43 @@ def _short_buffer(cell: CellLine, link: LinkLine) -> str:
         f"the queue limit of {_limit(pipe)} is {pipe.limit_packets / bdp:.2g} BDP, "
         "and after a loss the reduced window does not fill the line"
     )
+
+
+def _policed(cell: CellLine, link: LinkLine) -> str:
+    """Small burst of a policer, all the buffer there is."""
+    pipe = cell.setting.pipes.get(link.pipe) if cell.setting else None
+    bdp = _largest_bdp(cell)
+    policed = link.drops.get("policer", 0.0)
+    if pipe is None or pipe.policer_bytes is None or not bdp or not policed:
+        return ""
+    share = pipe.policer_bytes / FRAME_BYTES / bdp
+    if share > _SHORT_OF_BDP or policed < _MOST_OF_LOSS * (link.dropped or 0.0):
+        return ""
+    return (
+        f"its policer has no queue, and a burst of {number(pipe.policer_bytes * 1e-3)} kB is "
+        f"{share:.2g} BDP; after a loss the reduced window does not fill the line"
+    )
+
+
+def _host_buffer(cell: CellLine, link: LinkLine) -> str:
+    """Buffer of a host that holds less than the BDP, where nothing is dropped."""
+    bdp = _largest_bdp(cell)
+    if cell.setting is None or link.dropped or not bdp:
+        return ""
+    every = [one.buffers for one in cell.setting.flows.values() if one.buffers]
+    if len(every) != 1:
+        return ""
+    name, size = min(every[0].items(), key=lambda one: one[1])
+    share = size / FRAME_BYTES / bdp
+    if share >= 1:
+        return ""
+    end = "receive" if name == "tcp_rmem" else "send"
+    return f"the {end} buffer ({name}) of at most {number(size * 1e-3)} kB is {share:.2g} BDP"
+
+
+def _largest_bdp(cell: CellLine) -> float | None:
+    known = [flow.bdp_packets for flow in cell.flows if flow.bulk and flow.bdp_packets is not None]
+    return max(known, default=None)
 
 
 def _coupling(cell: CellLine) -> str:

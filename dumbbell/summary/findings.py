@@ -128,7 +128,7 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
         # Delays are of packets: a queue that is often empty is none, however long it is at times.
         used = _use(cell, link)
         drains = used is not None and used < UNDERUSED
-        if least is not None and least > limit and not drains:
+        if least is not None and least - _own_delay_ms(cell, link) > limit and not drains:
             words = (
                 f"{arrow(link.pipe)} has a standing queue (delay {number(least)} to "
                 f"{number(link.delay_p95_ms)} ms nearly all the time, median "
@@ -137,6 +137,12 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
             yield least / limit, words, causes.of_standing_queue(cell, link)
     if all(link.delay_p10_ms is None for link in cell.links):
         yield from _long_rtt(cell, limit)
+
+
+def _own_delay_ms(cell: CellLine, link: LinkLine) -> float:
+    """Part of the queueing delay that netem makes on purpose."""
+    pipe = cell.setting.pipes.get(link.pipe) if cell.setting else None
+    return pipe.own_delay_ms if pipe else 0.0
 
 
 def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dumbbell.limits.applications import read_mbps, written_mbps
 from dumbbell.limits.datagrams import burst_packets
 from dumbbell.limits.flows import FRAME_BYTES, flow_limits, narrowest_pipes
 from dumbbell.limits.pipes import pipes_of, rate_of
-from dumbbell.scenario import Pipe, Scenario
+from dumbbell.scenario import Flow, Pipe, Scenario
 from dumbbell.summary.pipe_words import change_words
 
 #: Times of a change closer than this are the same.
@@ -32,6 +32,8 @@ class PipeSetting:
         filters_acks: True if its discipline removes needless ACKs (CAKE).
         in_bytes: True if the queue limit counts bytes.
         inside: Names of the discipline and of those of its classes or bands.
+        own_delay_ms: Fixed delay of netem, which its queueing delay includes; 0 for others.
+        policer_bytes: Burst of its policer; None without one.
     """
 
     rate_bps: float | None
@@ -43,6 +45,8 @@ class PipeSetting:
     filters_acks: bool = False
     in_bytes: bool = False
     inside: tuple[str, ...] = ()
+    own_delay_ms: float = 0.0
+    policer_bytes: int | None = None
 
     def change_in(self, begin_s: float, end_s: float) -> str:
         """Words about the changes at the beginning of a stretch and inside; empty without any.
@@ -81,6 +85,7 @@ class FlowSetting:
         burst_packets: Packets that its datagrams of one interval make; 0 but for UDP.
         written_mbps: Rate at which its application writes; None without a limit.
         read_mbps: Rate at which the application of its receiver reads; None without a limit.
+        buffers: Largest send and receive buffer of its TCP: `tcp_wmem`, `tcp_rmem` → bytes.
     """
 
     base_rtt_ms: float
@@ -90,6 +95,7 @@ class FlowSetting:
     burst_packets: float
     written_mbps: float | None
     read_mbps: float | None
+    buffers: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,7 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
             burst_packets=burst_packets(udp) if udp else 0.0,
             written_mbps=written_mbps(own) if own else None,
             read_mbps=read_mbps(own) if own else None,
+            buffers=_buffers(spec, own) if own else {},
         )
     spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
     sack = {node["tcp"]["tcp_sack"] for node in spec["nodes"] if node["tcp"]}
@@ -139,6 +146,18 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
         next(iter(spraying)) if len(spraying) == 1 else "",
         next(iter(sack)) if len(sack) == 1 else None,
     )
+
+
+def _buffers(spec: Scenario, flow: Flow) -> dict[str, int]:
+    """Largest send buffer and receive buffer of a TCP flow; empty for other traffic."""
+    own = flow["traffic"].get("tcp")
+    if own is None:
+        return {}
+    hosts = {node["name"]: node["tcp"] for node in spec["nodes"]}
+    sender, receiver = own["sender"] or hosts[flow["from"]], own["receiver"] or hosts[flow["to"]]
+    if sender is None or receiver is None:
+        return {}
+    return {"tcp_wmem": sender["tcp_wmem"][2], "tcp_rmem": receiver["tcp_rmem"][2]}
 
 
 def _pipe(pipe: Pipe) -> PipeSetting:
@@ -165,6 +184,8 @@ def _pipe(pipe: Pipe) -> PipeSetting:
         filters,
         size is not None and limit == size,
         tuple(dict.fromkeys(_names({kind: options}))),
+        options.get("delay_ns", 0) * 1e-6 if kind == "netem" else 0.0,
+        pipe["policer"]["burst_bytes"] if pipe["policer"] else None,
     )
 
 

@@ -33,7 +33,7 @@ SHORT = [
     *READ_FIRST,
     *(
         page
-        for folder in ("experiment-file", "how-to", "models", "course")
+        for folder in ("experiment-file", "how-to", "models", "course", "questions")
         for page in sorted((ROOT / "docs" / folder).glob("*.md"))
     ),
 ]

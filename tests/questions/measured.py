@@ -12,13 +12,13 @@ from functools import cache
 import dumbbell
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.cells import CellValues
-from dumbbell.metrics.statistics import Interval
+from dumbbell.metrics.statistics import Interval, interval
 from tests.questions.source import PAGES, Question
 
 KERNEL = PAGES / "kernel.csv"
-_HEAD = ["question", "engine", "file", "cell", "column", "mean", "low", "high", "repeats"]
-#: Cell (levels in order) and column → value.
-Numbers = Mapping[tuple[tuple[str, ...], int], Interval]
+_HEAD = ["question", "engine", "file", "cell", "column", "values"]
+#: Cell (levels in order) and column → value of each repeat in which it is known.
+Numbers = Mapping[tuple[tuple[str, ...], int], list[float]]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,12 @@ class Measured:
     @property
     def repeats(self) -> int:
         """Most repeats of a cell."""
-        return max((one.count for one in self.numbers.values()), default=0)
+        return max(map(len, self.numbers.values()), default=0)
+
+    def interval(self, cell: tuple[str, ...], column: int) -> Interval | None:
+        """Mean of a column in a cell, with its interval; None if it is not known."""
+        values = self.numbers.get((cell, column))
+        return interval(values) if values else None
 
 
 def numbers(question: Question, results: dumbbell.Results) -> Numbers:
@@ -43,8 +48,8 @@ def numbers(question: Question, results: dumbbell.Results) -> Numbers:
     for cell in cells:
         for place, column in enumerate(question.columns):
             names = None if column.flow is None else {column.flow}
-            value = values.of(column.metric, cell).interval(names)
-            if value.count:
+            value = values.of(column.metric, cell).per_repeat(names, "mean")
+            if value:
                 found[cell, place] = value
     return found
 
@@ -72,9 +77,7 @@ def kernel(question: Question) -> Measured | None:
     if not own or own[0]["file"] != digest(question):
         return None
     found = {
-        (tuple(row["cell"].split("|")) if row["cell"] else (), int(row["column"])): Interval(
-            float(row["mean"]), float(row["low"]), float(row["high"]), int(row["repeats"])
-        )
+        (tuple(row["cell"].split("|")), int(row["column"])): [*map(float, row["values"].split())]
         for row in own
     }
     return Measured(own[0]["engine"], found)
@@ -84,9 +87,9 @@ def write_kernel(question: Question, engine: str, found: Numbers) -> None:
     """Replaces the rows of a question."""
     kept = [row for row in rows() if row["question"] != question.name]
     for (cell, place), one in found.items():
-        values = [f"{value:.6g}" for value in (one.mean, one.low, one.high)]
-        own = [question.name, engine, digest(question), "|".join(cell), str(place), *values]
-        kept.append(dict(zip(_HEAD, [*own, str(one.count)], strict=True)))
+        values = " ".join(f"{value:.6g}" for value in one)
+        own = [question.name, engine, digest(question), "|".join(cell), str(place), values]
+        kept.append(dict(zip(_HEAD, own, strict=True)))
     kept.sort(key=lambda row: row["question"])
     with KERNEL.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, _HEAD, lineterminator="\n")

@@ -21,18 +21,19 @@ from tests.questions.source import PAGES, TOPICS, Column, Question
 
 INDEX = PAGES / "index.md"
 _MOST_SENTENCES = 8
+#: Cells of a table up to this length stay in one line.
+_SHORT = 16
 #: Columns of a page.
 WIDTH = 118
-_INDEX_HEAD = """\
-# Answered questions
-
-People ask in public why a link is slow, what a line of `tc` does, or whether a number can be right. Each page here asks
-one such question again, as an experiment file that takes seconds. It has the numbers, the cause, the kernel's numbers
-beside the simulator's, and what the answer does not say. The words are ours; the threads are linked.
-
-Each file is in `examples/questions` of the sources. The tests run all of them, and each claim is an
-`expect` in its file: `dumbbell check examples/questions/NAME.yaml`.
-"""
+_INDEX_HEAD = (
+    "# Answered questions\n",
+    "People ask in public why a link is slow, what a line of `tc` does, or whether a number can be "
+    "right. Each page asks one such question again, as an experiment file that takes seconds. It "
+    "has the numbers with their cause, those of the kernel beside them, and what the answer does "
+    "not say. The words are ours; the threads are linked.",
+    "Each file is in `examples/questions` of the sources. Tests run all of them. The claim of a "
+    "page is an `expect` in its file: `dumbbell check examples/questions/NAME.yaml`.",
+)
 _INDEX_TREE = """
 ```{toctree}
 :hidden:
@@ -113,14 +114,21 @@ def table(question: Question, results: dumbbell.Results, engines: list[Measured]
         shown = [*key]
         for engine in engines:
             texts = [
-                _text(question.columns[i], engine.numbers.get((_with(key, at, level), i)))
+                _text(question.columns[i], engine.interval(_with(key, at, level), i))
                 for i, level in places
             ]
             if not any(texts):
                 continue
-            lines.append(f"| {' | '.join([*shown, *([engine.engine] if several else []), *texts])} |")
+            lines.append(
+                f"| {' | '.join([*shown, *([engine.engine] if several else []), *texts])} |"
+            )
             shown = [""] * len(key)
     return "\n".join(lines)
+
+
+def _unbroken(text: str) -> str:
+    """A short text that stays in one line."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}") if len(text) <= _SHORT else text
 
 
 def _without(cell: tuple[str, ...], at: int | None) -> tuple[str, ...]:
@@ -185,7 +193,8 @@ def _seeds(count: int, of: str = "") -> str:
 
 def index(every: list[Question]) -> str:
     """Page that lists all questions by topic."""
-    text = _INDEX_HEAD
+    head, *paragraphs = _INDEX_HEAD
+    text = f"{head}\n" + "\n\n".join(map(wrapped, paragraphs)) + "\n"
     for topic in TOPICS:
         found = [one for one in every if one.topic == topic]
         if found:
