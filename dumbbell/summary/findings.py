@@ -142,7 +142,7 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
 def _own_delay_ms(cell: CellLine, link: LinkLine) -> float:
     """Part of the queueing delay that netem makes on purpose."""
     pipe = cell.setting.pipes.get(link.pipe) if cell.setting else None
-    return pipe.own_delay_ms if pipe else 0.0
+    return pipe.own_delay_ns * 1e-6 if pipe else 0.0
 
 
 def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:

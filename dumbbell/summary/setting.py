@@ -32,7 +32,7 @@ class PipeSetting:
         filters_acks: True if its discipline removes needless ACKs (CAKE).
         in_bytes: True if the queue limit counts bytes.
         inside: Names of the discipline and of those of its classes or bands.
-        own_delay_ms: Fixed delay of netem, which its queueing delay includes; 0 for others.
+        own_delay_ns: Fixed delay of netem, which its queueing delay includes; 0 for others.
         policer_bytes: Burst of its policer; None without one.
     """
 
@@ -45,7 +45,7 @@ class PipeSetting:
     filters_acks: bool = False
     in_bytes: bool = False
     inside: tuple[str, ...] = ()
-    own_delay_ms: float = 0.0
+    own_delay_ns: int = 0
     policer_bytes: int | None = None
 
     def change_in(self, begin_s: float, end_s: float) -> str:
@@ -184,7 +184,7 @@ def _pipe(pipe: Pipe) -> PipeSetting:
         filters,
         size is not None and limit == size,
         tuple(dict.fromkeys(_names({kind: options}))),
-        options.get("delay_ns", 0) * 1e-6 if kind == "netem" else 0.0,
+        options.get("delay_ns", 0) if kind == "netem" else 0,
         pipe["policer"]["burst_bytes"] if pipe["policer"] else None,
     )
 
