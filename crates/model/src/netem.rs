@@ -181,9 +181,9 @@ fn cut(value: f64) -> i16 {
 fn normal(rank: u32) -> f64 {
     let share = |x: f64| 0.5 + 0.5 * libm::erf(x / core::f64::consts::SQRT_2);
     let x = |step: u32| -10.0 + f64::from(step) * 5e-5;
-    let (mut low, mut high) = (0, 401_000);
+    let (mut low, mut high) = (0u32, 401_000u32);
     while low < high {
-        let middle = (low + high + 1) / 2;
+        let middle = (low + high).div_ceil(2);
         if f64::from(POINTS) * share(x(middle)) <= f64::from(rank) + 0.5 {
             low = middle;
         } else {
@@ -337,8 +337,11 @@ mod tests {
         let values = distribution.table().unwrap_or_default();
         let n = values.len() as f64;
         let mean = values.iter().map(|value| f64::from(*value)).sum::<f64>() / n / SCALE;
-        let square =
-            values.iter().map(|value| (f64::from(*value) / SCALE).powi(2)).sum::<f64>() / n;
+        let square = values
+            .iter()
+            .map(|value| (f64::from(*value) / SCALE) * (f64::from(*value) / SCALE))
+            .sum::<f64>()
+            / n;
         (mean, (square - mean * mean).sqrt())
     }
 
