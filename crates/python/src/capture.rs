@@ -34,6 +34,11 @@ impl From<io::Error> for Failure {
 pub(crate) fn open(path: &str) -> Result<CaptureFile<'static>, Failure> {
     let source: Box<dyn Read> =
         if path == "-" { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
+    opened(source)
+}
+
+/// Opens a capture from any source of bytes.
+pub(crate) fn opened<'a>(source: impl Read + 'a) -> Result<CaptureFile<'a>, Failure> {
     CaptureFile::open(source).map_err(|error| match error {
         OpenError::Io(error) => Failure::Io(error),
         OpenError::Unknown(_) => Failure::Other(error.to_string()),

@@ -317,6 +317,41 @@ fn packets_of_capture(
     .map_err(capture_error)
 }
 
+/// Packets of one connection of a capture as arrays of numbers: name → type of numpy and bytes.
+///
+/// `source` is a path, or the bytes of a capture.
+#[pyfunction]
+#[pyo3(signature = (source, connection, most, from_ns=None, to_ns=None))]
+fn capture_series<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    connection: u32,
+    most: usize,
+    from_ns: Option<i64>,
+    to_ns: Option<i64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let window = capture::Window::new(from_ns, to_ns);
+    let arrays = if let Ok(bytes) = source.cast::<PyBytes>() {
+        let bytes = bytes.as_bytes();
+        py.detach(|| {
+            let file = capture::opened(bytes)?;
+            Ok(capture_packets::series(file, connection, most, window))
+        })
+    } else {
+        let path: String = source.extract()?;
+        py.detach(|| {
+            let file = capture::open(&path)?;
+            Ok(capture_packets::series(file, connection, most, window))
+        })
+    }
+    .map_err(capture_error)?;
+    let named = PyDict::new(py);
+    for (name, kind, bytes) in arrays {
+        named.set_item(name, (kind, PyBytes::new(py, &bytes)))?;
+    }
+    Ok(named)
+}
+
 /// Summary of an event trace of ns-2 or ns-3: JSON text, and result tables as Arrow IPC streams by
 /// name. `-` is standard input. The monitor counts bytes instead of nanoseconds.
 #[pyfunction]
@@ -496,6 +531,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RefusedError", module.py().get_type::<experiment::RefusedError>())?;
     module.add_function(wrap_pyfunction!(survey, module)?)?;
     module.add_function(wrap_pyfunction!(packets_of_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(capture_series, module)?)?;
     module.add_function(wrap_pyfunction!(capture_sightings, module)?)?;
     module.add_function(wrap_pyfunction!(trace_summary, module)?)?;
     module.add_function(wrap_pyfunction!(trace_hops, module)?)?;

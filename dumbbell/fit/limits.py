@@ -1,0 +1,112 @@
+"""Limits of the ends: receive window, send buffer, application, initial window, MSS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.fit.estimate import Estimate, measured, unknown
+from dumbbell.fit.loss import Losses
+from dumbbell.fit.observe import Observed
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of the ends.
+
+    Attributes:
+        window_share: Share of the time in which the receive window was used up.
+        window_bytes: Receive window where it was used up.
+        idle_share: Share of the time in which nothing was in flight.
+        plateau_share: Share of packets sent with in flight at its maximum.
+        plateau_bytes: This maximum.
+        initial_window: Segments of the first flight.
+        mss_bytes: Payload of a full segment.
+        partial_share: Share of data packets below a full segment.
+    """
+
+    window_share: float
+    window_bytes: Estimate
+    idle_share: float
+    plateau_share: float
+    plateau_bytes: float
+    initial_window: Estimate
+    mss_bytes: int
+    partial_share: float
+
+
+def limits(seen: Observed, base_s: float | None, near_s: float | None, lost: Losses) -> Limits:
+    """Limits of the ends, from windows, gaps and plateaus."""
+    share, window = _receive_window(seen, near_s or 0.0)
+    plateau, top = _plateau(seen, lost)
+    partial = float((seen.sent_len_bytes[seen.sent_new] < 0.95 * seen.payload_bytes).mean())
+    return Limits(
+        window_share=share,
+        window_bytes=window,
+        idle_share=_idle(seen, near_s or 0.0),
+        plateau_share=plateau,
+        plateau_bytes=top,
+        initial_window=_initial(seen, base_s),
+        mss_bytes=seen.payload_bytes,
+        partial_share=partial,
+    )
+
+
+def _receive_window(seen: Observed, near_s: float) -> tuple[float, Estimate]:
+    """Share of the time in which the sender had no window left for another segment (RFC 9293)."""
+    if len(seen.ack_s) < 5:
+        return 0.0, unknown("no ACKs")
+    edge = np.maximum.accumulate(seen.edge_bytes)
+    at = np.searchsorted(seen.ack_s, seen.sent_s - near_s, side="right") - 1
+    known = at >= 0
+    room = np.full(len(seen.sent_s), np.inf)
+    room[known] = edge[at[known]] - np.maximum.accumulate(seen.sent_end_bytes)[known]
+    full = room < 2 * seen.payload_bytes
+    spans = np.diff(seen.sent_s, append=seen.sent_s[-1])
+    total = float(spans.sum())
+    share = float(spans[full].sum() / total) if total else 0.0
+    if not full.any():
+        return share, unknown("the receive window was never used up")
+    size = np.median((seen.edge_bytes - seen.ack_bytes)[at[full & known]]) if (full & known).any() else 0
+    said = f"sent up to the edge of the receive window, {share:.0%} of the time"
+    return share, measured(float(size), 0.05 * float(size), said)
+
+
+def _idle(seen: Observed, near_s: float) -> float:
+    """Share of the time in which all sent data was acknowledged, and the sender sent nothing."""
+    ends = np.maximum.accumulate(seen.sent_end_bytes)
+    after = np.searchsorted(seen.ack_s, seen.sent_s[1:], side="right") - 1
+    done = (after >= 0) & (seen.ack_bytes[np.maximum(after, 0)] >= ends[:-1] - 0.5)
+    since = seen.ack_s[np.maximum(after, 0)]
+    first = np.searchsorted(seen.ack_bytes, ends[:-1] - 0.5)
+    since = seen.ack_s[np.minimum(first, len(seen.ack_s) - 1)] if len(seen.ack_s) else since
+    pause = np.where(done, seen.sent_s[1:] - since - near_s, 0.0)
+    total = float(seen.sent_s[-1] - seen.sent_s[0])
+    return float(np.clip(pause, 0, None).sum() / total) if total > 0 else 0.0
+
+
+def _plateau(seen: Observed, lost: Losses) -> tuple[float, float]:
+    """Share of the packets of the later two thirds that were sent with in flight at its maximum."""
+    late = seen.sent_s > seen.sent_s[0] + (seen.sent_s[-1] - seen.sent_s[0]) / 3
+    flight = seen.flight_bytes[late & seen.sent_new]
+    if len(flight) < 20:
+        return 0.0, float(seen.flight_bytes.max())
+    top = float(np.quantile(flight, 0.98))
+    near = np.abs(flight - top) <= max(2.5 * seen.payload_bytes, 0.04 * top)
+    return float(near.mean()), top
+
+
+def _initial(seen: Observed, base_s: float | None) -> Estimate:
+    """Segments before the first ACK of data could arrive (RFC 6928)."""
+    if seen.row["syn_rtt_ns"] is None or base_s is None:
+        return unknown("the capture lacks the handshake")
+    first = seen.sent_s <= seen.sent_s[0] + 0.8 * base_s
+    data = float(seen.sent_len_bytes[first & seen.sent_new].sum())
+    count = data / seen.payload_bytes
+    if first.all():
+        return unknown("the transfer has a single flight")
+    return measured(round(count), 1, "segments sent within the first RTT")

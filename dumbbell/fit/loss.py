@@ -1,0 +1,95 @@
+"""Losses with the state of the queue, random loss apart from overflow, and reordering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.fit.estimate import Estimate, measured, unknown
+from dumbbell.fit.observe import Observed
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Losses of a transfer.
+
+    Attributes:
+        at_s: Time of each loss.
+        delay_s: Queueing delay before each loss (NaN: unknown).
+        events: True for the first loss of a round.
+        share: Lost packets per data packet.
+        random_share: Packets lost without a queue, per data packet.
+        reordered_share: Reordered packets per data packet.
+        delays_s: Queueing delays of all data packets that have a sample.
+        full_s: Greatest queueing delay; seven samples may be longer.
+    """
+
+    at_s: Floats
+    delay_s: Floats
+    events: NDArray[np.bool_]
+    share: float
+    random_share: Estimate
+    reordered_share: float
+    delays_s: Floats
+    full_s: float
+
+
+def losses(seen: Observed, base_s: float | None, rate_bps: float | None) -> Losses:
+    """Losses, with the queueing delay of the packets before them."""
+    known = ~np.isnan(seen.rtt_s)
+    base = base_s or (float(np.nanmin(seen.rtt_s)) if known.any() else 0.0)
+    delays = np.maximum(seen.rtt_s[known] - base, 0.0)
+    if rate_bps:
+        delays = np.maximum(delays - seen.frame_bytes * 8 / rate_bps, 0.0)
+    full = float(np.sort(delays)[-min(8, len(delays))]) if len(delays) else 0.0
+    at = seen.lost_s
+    data = max(1, len(seen.sent_s))
+    reordered = seen.row["reordered_packets"] / max(1, seen.row["data_packets"])
+    if not len(at):
+        none = measured(0.0, 3.0 / data, f"no loss among {data} packets")
+        empty = np.empty(0)
+        return Losses(at, empty, np.empty(0, bool), 0.0, none, reordered, delays, full)
+    before = _before(seen.sent_s[known], delays, at, base)
+    events = np.diff(at, prepend=-np.inf) > max(1.5 * base + full, 0.01)
+    found = _random(before, events, full, data, rate_bps, seen)
+    return Losses(at, before, events, len(at) / data, found, reordered, delays, full)
+
+
+def _before(sent_s: Floats, delays: Floats, at: Floats, base_s: float) -> Floats:
+    """Queueing delay of the last packet with a sample before each loss."""
+    out = np.full(len(at), np.nan)
+    if not len(sent_s):
+        return out
+    place = np.searchsorted(sent_s, at, side="left")
+    last = np.maximum(place - 1, 0)
+    recent = (place > 0) & (sent_s[last] > at - max(2 * base_s, 0.05))
+    out[recent] = delays[last[recent]]
+    return out
+
+
+def _random(
+    before: Floats,
+    events: NDArray[np.bool_],
+    full: float,
+    data: int,
+    rate_bps: float | None,
+    seen: Observed,
+) -> Estimate:
+    """Share of packets that were lost while the queue was at most half full.
+
+    Overflow needs a full queue. Losses beside it are random, unless a queue discipline signals early.
+    """
+    usable = ~np.isnan(before)
+    if not usable.any():
+        return unknown("no RTT before the losses")
+    frames = full * (rate_bps or 0) / 8 / seen.frame_bytes
+    if frames < 4:
+        return unknown("the queue is too short to tell overflow from random loss")
+    low = int((before[usable] < 0.5 * full).sum())
+    share = low / int(usable.sum()) * len(before) / data
+    spread = 1.7 * np.sqrt(low + 1) / data
+    return measured(share, float(spread), f"{low} of {usable.sum()} losses with a queue half empty")

@@ -1,0 +1,238 @@
+"""What a capture shows of one transfer, as arrays: sent and delivered bytes, RTTs, losses, windows.
+
+All times are seconds since the first packet of the connection in the capture. Quantities that the
+tap cannot see are NaN, or None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell import _core
+from dumbbell.fit.rounds import full_rtt, near_rtt, rtt_of_segments
+
+Floats = NDArray[np.float64]
+#: Maximum of packets of a connection that are read.
+PACKETS_MAX = 5_000_000
+_UNKNOWN = np.iinfo(np.int64).min
+_ECE, _SYN, _AE = 0x40, 0x02, 0x100
+_NEW, _RETRANSMITTED, _TIMEOUT = 1, 3, 2
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One direction of a TCP connection, as its tap sees it.
+
+    Attributes:
+        row: Row of this direction in the table `connections` of `dumbbell.capture.survey`.
+        start_ns: Time stamp of time 0.
+        duration_s: Time of the last packet.
+        header_bytes: Bytes of a data frame beside its payload.
+        payload_bytes: Payload of a full segment.
+        sent_s, sent_end_bytes, sent_len_bytes: Data packets: time, end in the stream, payload.
+        sent_new: True if the packet carries new data.
+        ack_s, ack_bytes, edge_bytes: ACKs: time, acknowledged bytes, right edge of the window.
+        delivered_bytes: Acknowledged or SACKed bytes after each ACK.
+        echoes: True if an ACK has ECE.
+        ecn: What the SYN of the sender asks for: `none`, `classic` (RFC 3168), `accurate` (RFC 9768),
+            `unknown` without its SYN.
+        flight_bytes: In flight at the sender as each new packet leaves it.
+        far_s: RTT from tap to receiver and back of each data packet (NaN: no sample).
+        near_s: RTT from tap to sender and back, at each data packet (NaN: no sample).
+        rtt_s: RTT of the whole path at each data packet (NaN: no sample).
+        lost_s: Time of each lost packet: when it passed, or when its hole appeared.
+        lost_end_bytes: Its end in the stream.
+        timeouts: Number of retransmissions by time-out.
+        seen_lost_share: Share of the lost packets that the tap saw before they were lost.
+    """
+
+    row: dict[str, Any]
+    start_ns: int
+    duration_s: float
+    header_bytes: float
+    payload_bytes: int
+    sent_s: Floats
+    sent_end_bytes: Floats
+    sent_len_bytes: Floats
+    sent_new: NDArray[np.bool_]
+    ack_s: Floats
+    ack_bytes: Floats
+    edge_bytes: Floats
+    delivered_bytes: Floats
+    echoes: NDArray[np.bool_]
+    ecn: str
+    flight_bytes: Floats
+    far_s: Floats
+    near_s: Floats
+    rtt_s: Floats
+    lost_s: Floats
+    lost_end_bytes: Floats
+    timeouts: int
+    seen_lost_share: float
+
+    @property
+    def frame_bytes(self) -> float:
+        """Length of a full frame."""
+        return self.payload_bytes + self.header_bytes
+
+    @property
+    def marked(self) -> bool:
+        """True if packets were marked, or the receiver reported marks (RFC 3168)."""
+        told = self.ecn == "classic" and int(self.echoes.sum()) > 2
+        return bool(self.row["ecn_congested_packets"]) or told
+
+    @property
+    def data_s(self) -> float:
+        """Time of the first data packet."""
+        return float(self.sent_s[0])
+
+
+def observe(source: str | Path | bytes, row: dict[str, Any]) -> Observed:
+    """Reads one direction of a connection.
+
+    Args:
+        source: Capture: a path, or its bytes.
+        row: Row of the direction in `connections` of the survey of this capture.
+
+    Raises:
+        ValueError: The direction has no data packet with a time.
+    """
+    name = source if isinstance(source, bytes) else str(source)
+    found = _core.capture_series(name, row["connection"], PACKETS_MAX)
+    columns = {key: np.frombuffer(data, kind) for key, (kind, data) in found.items()}
+    return from_columns(columns, row)
+
+
+def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Observed:
+    """Observation from the columns of `_core.capture_series`."""
+    side = 0 if row["direction"] == "a_to_b" else 1
+    times = columns["time_ns"]
+    own = (columns["side"] == side) & (columns["payload_bytes"] > 0) & (columns["what"] < 4)
+    if not own.any():
+        raise ValueError("no data packet")
+    start = int(times[0])
+    seconds = (times - start) / 1e9
+    acks = (columns["side"] != side) & (columns["ack_bytes"] != _UNKNOWN)
+    acks &= (columns["flags"] & _SYN) == 0
+    end = (columns["position_bytes"] + columns["payload_bytes"])[own].astype(float)
+    length = columns["payload_bytes"][own].astype(float)
+    new = columns["what"][own] == _NEW
+    sent = seconds[own]
+    highest = np.maximum.accumulate(np.where(own, _ends(columns), 0.0))
+    ack_s = seconds[acks]
+    ack = columns["ack_bytes"][acks].astype(float)
+    known = columns["in_flight_bytes"][acks] != _UNKNOWN
+    flight_at_ack = np.where(known, columns["in_flight_bytes"][acks], np.nan).astype(float)
+    delivered = np.fmax.accumulate(np.fmax(ack, highest[acks] - flight_at_ack)) if len(ack) else ack
+    stamps = (columns["stamp"][acks], columns["echo"][own])
+    near = near_rtt(sent, stamps[1], ack_s, stamps[0], new)
+    far = rtt_of_segments(sent, end, length, new, ack_s, ack, delivered)
+    lost_s, lost_end, seen = _losses(columns, own, seconds)
+    flight = _flight(columns, own, new, ack_s, delivered, stamps, end)
+    return Observed(
+        row=row,
+        start_ns=start,
+        duration_s=float(seconds[-1]),
+        header_bytes=_header(row),
+        payload_bytes=int(np.bincount(columns["payload_bytes"][own].astype(int)).argmax())
+        if length.max() < 70_000
+        else int(length.max()),
+        sent_s=sent,
+        sent_end_bytes=end,
+        sent_len_bytes=length,
+        sent_new=new,
+        ack_s=ack_s,
+        ack_bytes=ack,
+        edge_bytes=ack + columns["window_bytes"][acks],
+        delivered_bytes=delivered,
+        echoes=(columns["flags"][acks] & _ECE) != 0,
+        ecn=_ecn(columns["flags"][(columns["flags"] & _SYN) != 0]),
+        flight_bytes=flight,
+        far_s=far,
+        near_s=near,
+        rtt_s=full_rtt(sent, far, near),
+        lost_s=lost_s,
+        lost_end_bytes=lost_end,
+        timeouts=int((columns["kind"][own] == _TIMEOUT).sum()),
+        seen_lost_share=seen,
+    )
+
+
+def _ecn(flags: NDArray[Any]) -> str:
+    """ECN as the SYN and its answer negotiate it."""
+    if not len(flags):
+        return "unknown"
+    if (flags & _AE).any():
+        return "accurate"
+    return "classic" if (flags & _ECE).all() else "none"
+
+
+def _ends(columns: dict[str, NDArray[Any]]) -> Floats:
+    ends = columns["position_bytes"] + columns["payload_bytes"]
+    return np.where(columns["position_bytes"] == _UNKNOWN, 0, ends).astype(float)
+
+
+def _header(row: dict[str, Any]) -> float:
+    """Bytes of headers per frame: all bytes of the direction less its payload."""
+    return float(max(40.0, (row["bytes"] - row["payload_bytes"]) / max(1, row["packets"])))
+
+
+def _losses(
+    columns: dict[str, NDArray[Any]], own: NDArray[np.bool_], seconds: Floats
+) -> tuple[Floats, Floats, float]:
+    """Lost packets in order of time.
+
+    Of two transmissions of the same bytes the earlier was lost. A retransmission whose bytes did not
+    pass before was lost in front of the tap: at the time when the packet behind its hole passed.
+    """
+    position = columns["position_bytes"][own]
+    what, time_s = columns["what"][own], seconds[own]
+    end = position + columns["payload_bytes"][own]
+    again = what == _RETRANSMITTED
+    if not again.any():
+        return np.empty(0), np.empty(0), float("nan")
+    order = np.lexsort((np.arange(len(position)), position))
+    same = np.flatnonzero((np.diff(position[order]) == 0) & again[order][1:])
+    dropped = order[same]
+    first = again & ~np.isin(position, position[~again])
+    unseen = np.flatnonzero(first)
+    _, where = np.unique(position[unseen], return_index=True)
+    unseen = unseen[where]
+    reach = np.maximum.accumulate(end)
+    hole = np.minimum(np.searchsorted(reach, position[unseen] + 1), unseen)
+    when = np.concatenate((time_s[dropped], time_s[hole]))
+    ends = np.concatenate((end[dropped], end[unseen])).astype(float)
+    if not len(when):
+        return np.empty(0), np.empty(0), float("nan")
+    sorted_ = np.argsort(when, kind="stable")
+    share = len(dropped) / len(when)
+    return when[sorted_], ends[sorted_], float(share)
+
+
+def _flight(
+    columns: dict[str, NDArray[Any]],
+    own: NDArray[np.bool_],
+    new: NDArray[np.bool_],
+    ack_s: Floats,
+    delivered: Floats,
+    stamps: tuple[NDArray[np.int64], NDArray[np.int64]],
+    end: Floats,
+) -> Floats:
+    """In flight as each packet left the sender: what the ACK that it echoes had not yet reported.
+
+    The echoed timestamp (RFC 7323 §4) says which ACKs the sender had received, at any tap. Without
+    timestamps: in flight at the tap.
+    """
+    at_tap = columns["in_flight_bytes"][own].astype(float)
+    if not len(ack_s) or (stamps[0] == _UNKNOWN).any() or (stamps[1] == _UNKNOWN).any():
+        return at_tap
+    count = np.searchsorted(np.maximum.accumulate(stamps[0]), stamps[1], side="right")
+    highest = np.maximum.accumulate(end)
+    told = np.where(count > 0, delivered[np.maximum(count - 1, 0)], 0.0)
+    # Near the sender both agree; the echo lags behind by the ticks of the receiver's clock.
+    return np.where(new, np.maximum(at_tap, highest - told), at_tap)

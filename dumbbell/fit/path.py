@@ -1,0 +1,52 @@
+"""The path of a transfer and its ends: all estimates together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dumbbell.fit.base_rtt import BaseRtt, base_rtt, bottleneck_is_behind
+from dumbbell.fit.factor import Factor, factor
+from dumbbell.fit.limits import Limits, limits
+from dumbbell.fit.loss import Losses, losses
+from dumbbell.fit.observe import Observed
+from dumbbell.fit.queue import Queue, queue
+from dumbbell.fit.rate import Rate, rate
+from dumbbell.fit.shaper import Shaper, shaper
+
+
+@dataclass(frozen=True)
+class Path:
+    """Estimates of one transfer.
+
+    Attributes:
+        rtt: Base RTTs.
+        behind: True if the bottleneck stands between tap and receiver.
+        rate: Rate of the bottleneck over time.
+        shaper: Its kind.
+        queue: Queue in front of it.
+        losses: Losses with the state of the queue.
+        limits: Limits of the ends.
+        factor: What limited the transfer.
+    """
+
+    rtt: BaseRtt
+    behind: bool
+    rate: Rate
+    shaper: Shaper
+    queue: Queue
+    losses: Losses
+    limits: Limits
+    factor: Factor
+
+
+def estimate(seen: Observed) -> Path:
+    """All estimates of an observed transfer."""
+    found = rate(seen)
+    bps = found.rate_bps.value
+    rtt = base_rtt(seen, bps)
+    lost = losses(seen, rtt.path.value, bps)
+    shaped = shaper(seen, found, lost)
+    queued = queue(seen, found, lost, shaped)
+    ends = limits(seen, rtt.path.value, rtt.near.value, lost)
+    why = factor(seen, found, lost, shaped, ends, rtt.path.value)
+    return Path(rtt, bottleneck_is_behind(seen), found, shaped, queued, lost, ends, why)

@@ -1,0 +1,194 @@
+"""Rate of the bottleneck over time, in bit/s of frames.
+
+While packets wait in the queue, they are delivered at the rate of the bottleneck (BBR's BtlBw,
+Cardwell et al. 2016). A window without waiting packets gives a lower bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.fit.estimate import Estimate, at_least, measured, unknown
+from dumbbell.fit.observe import Observed
+
+Floats = NDArray[np.float64]
+#: Ratio of the quantiles of busy windows above which the rate is said to wander.
+WANDERS = 1.25
+#: Fewest frames of a window: a frame more or less is a small error.
+_FRAMES = 60
+_WINDOWS_MAX = 400
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Rate of the bottleneck.
+
+    Attributes:
+        rate_bps: Rate; of a wandering link the mean.
+        wanders: True if the rate changes over time.
+        from_s, window_bps: Start of each window, and what was delivered in it (NaN: unknown).
+        busy: True where packets waited all through the window.
+        busy_share: Share of the time in which packets waited.
+        steps: Piecewise constant rate: (start in s, bit/s).
+    """
+
+    rate_bps: Estimate
+    wanders: bool
+    from_s: Floats
+    window_bps: Floats
+    busy: NDArray[np.bool_]
+    busy_share: float
+    steps: tuple[tuple[float, float], ...]
+
+
+def rate(seen: Observed) -> Rate:
+    """Rate of the bottleneck over time."""
+    edges, bps = windows(seen)
+    if not len(bps):
+        nothing = unknown("too few ACKs")
+        empty = np.empty(0)
+        return Rate(nothing, False, empty, empty, np.empty(0, bool), 0.0, ())
+    busy = busy_windows(seen, edges, bps)
+    share = float(busy.mean())
+    if busy.sum() < 3:
+        value = float(np.nanquantile(bps, 0.95))
+        train = train_rate(seen)
+        if train is not None and train > value:
+            said = f"trains of packets are delivered at this rate; on average {np.nanmean(bps):.3g}"
+            found = Estimate(train, value, 1.3 * train, "measured", said)
+        else:
+            found = at_least(value, "packets seldom wait, so the path carries at least this")
+        return Rate(found, False, edges[:-1], bps, busy, share, ((0.0, found.value or 0.0),))
+    rates = bps[busy]
+    low, middle, high = np.quantile(rates, (0.1, 0.5, 0.9))
+    wanders = bool(high > WANDERS * low and share > 0.3)
+    steps = _steps(edges[:-1][busy], rates) if wanders else ((0.0, float(middle)),)
+    wanders = wanders and len(steps) > 1
+    if wanders and _follows_window(seen, edges[:-1][busy], edges[1:][busy], rates):
+        top = float(np.quantile(bps, 0.95))
+        said = "the delivery rate follows the bytes in flight, so the path carries more"
+        return Rate(
+            at_least(top, said), False, edges[:-1], bps, np.zeros(len(bps), bool), 0.0, ((0.0, top),)
+        )
+    value = float(rates.mean() if wanders else middle)
+    spread = max(float(high - low) / np.sqrt(len(rates)), 0.005 * value)
+    said = f"delivered while packets waited, {share:.0%} of the time"
+    return Rate(
+        measured(value, spread, said), wanders, edges[:-1], bps, busy, share, tuple(steps)
+    )
+
+
+def windows(seen: Observed) -> tuple[Floats, Floats]:
+    """Edges of equal windows, and bit/s of frames delivered in each."""
+    if len(seen.ack_s) < 10:
+        return np.empty(0), np.empty(0)
+    wire = 8 * seen.frame_bytes / seen.payload_bytes
+    begin, end = float(seen.ack_s[0]), float(seen.ack_s[-1])
+    total = seen.delivered_bytes[-1] - seen.delivered_bytes[0]
+    if end <= begin or total <= 0:
+        return np.empty(0), np.empty(0)
+    known = seen.rtt_s[~np.isnan(seen.rtt_s)]
+    least = float(known.min()) if len(known) else 0.0
+    width = max(_FRAMES * seen.payload_bytes * (end - begin) / total, 2 * least)
+    count = int(np.clip((end - begin) / width, 4, _WINDOWS_MAX))
+    edges = np.linspace(begin, end, count + 1)
+    # Between two ACKs delivery is linear; the last ACK at or before an edge counts in full.
+    ack_s, first = np.unique(seen.ack_s[::-1], return_index=True)
+    delivered = seen.delivered_bytes[::-1][first]
+    at = np.searchsorted(ack_s, edges, side="right") - 1
+    at = np.clip(at, 0, len(ack_s) - 1)
+    bytes_ = np.diff(delivered[at])
+    spans = np.diff(ack_s[at])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bps = np.where(spans > 0, bytes_ * wire / spans, 0.0)
+    return edges, bps
+
+
+def busy_windows(seen: Observed, edges: Floats, bps: Floats) -> NDArray[np.bool_]:
+    """True for windows in which every RTT is longer than the base RTT by two frames and more."""
+    known = ~np.isnan(seen.rtt_s)
+    busy = np.zeros(len(bps), bool)
+    if known.sum() < 10:
+        return busy
+    rtt, at = seen.rtt_s[known], seen.sent_s[known]
+    least = float(np.partition(rtt, min(3, len(rtt) - 1))[min(3, len(rtt) - 1)])
+    typical = float(np.nanquantile(bps, 0.8)) or 1.0
+    over = least + max(2.5 * seen.frame_bytes * 8 / typical, 0.02 * least, 0.0003)
+    # ACKs of a window answer packets sent up to an RTT earlier.
+    arrives = at + seen_far(seen, known)
+    order = np.argsort(arrives, kind="stable")
+    arrives, rtt = arrives[order], rtt[order]
+    place = np.searchsorted(arrives, edges)
+    for number in range(len(bps)):
+        inside = rtt[place[number] : place[number + 1]]
+        if len(inside) >= 3:
+            busy[number] = np.quantile(inside, 0.03) > over
+    return busy
+
+
+def _follows_window(seen: Observed, begin: Floats, end: Floats, rates: Floats) -> bool:
+    """True if the rate is proportional to in flight while the RTT stays: no queue, no bottleneck."""
+    known = ~np.isnan(seen.rtt_s)
+    at, rtt = seen.sent_s[known], seen.rtt_s[known]
+    low, high = np.searchsorted(at, begin), np.searchsorted(at, end)
+    means = np.array([rtt[a:b].mean() if b > a else np.nan for a, b in zip(low, high, strict=True)])
+    good = ~np.isnan(means) & (rates > 0)
+    if good.sum() < 4:
+        return False
+    return bool(np.log(means[good]).std() < 0.4 * np.log(rates[good]).std())
+
+
+def seen_far(seen: Observed, known: NDArray[np.bool_]) -> Floats:
+    """RTT to the receiver of packets with a known RTT."""
+    return np.nan_to_num(seen.far_s[known])
+
+
+def train_rate(seen: Observed) -> float | None:
+    """Rate at which trains of packets are delivered, bit/s (Carter, Crovella 1996); None: no train.
+
+    Over trains of eight ACKs the greatest rates lie together at the bottleneck's.
+    """
+    if len(seen.ack_s) < 40:
+        return None
+    wire = 8 * seen.frame_bytes / seen.payload_bytes
+    length = 8
+    spans = seen.ack_s[length:] - seen.ack_s[:-length]
+    bytes_ = seen.delivered_bytes[length:] - seen.delivered_bytes[:-length]
+    known = (spans > 0) & (bytes_ >= 4 * seen.payload_bytes)
+    if known.sum() < 20:
+        return None
+    return float(np.quantile(bytes_[known] * wire / spans[known], 0.9))
+
+
+def _steps(from_s: Floats, rates: Floats) -> list[tuple[float, float]]:
+    """Piecewise constant fit by binary segmentation (Scott, Knott 1974) on logarithms."""
+    logs = np.log(np.maximum(rates, 1.0))
+    cuts = [0, len(logs)]
+    spread = float(np.median(np.abs(np.diff(logs)))) if len(logs) > 2 else 0.0
+    price = max(9 * spread * spread, 0.005) * np.log(max(2, len(logs)))
+    pending = [(0, len(logs))]
+    while pending and len(cuts) < 200:
+        low, high = pending.pop()
+        best, where = 0.0, -1
+        part = logs[low:high]
+        if len(part) < 4:
+            continue
+        sums = np.cumsum(part)
+        count = np.arange(1, len(part))
+        left, right = sums[:-1] / count, (sums[-1] - sums[:-1]) / (len(part) - count)
+        gain = count * (len(part) - count) / len(part) * (left - right) ** 2
+        gain[:1], gain[-1:] = 0.0, 0.0
+        where = int(gain.argmax())
+        best = float(gain[where])
+        if best > price:
+            cut = low + where + 1
+            cuts.append(cut)
+            pending += [(low, cut), (cut, high)]
+    cuts.sort()
+    return [
+        (float(from_s[low]), float(np.exp(np.median(logs[low:high]))))
+        for low, high in zip(cuts, cuts[1:], strict=False)
+    ]

@@ -1,0 +1,75 @@
+"""RTTs on both sides of a tap: to the receiver by ACKs, to the sender by echoed timestamps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_UNKNOWN = np.iinfo(np.int64).min
+
+
+def rtt_of_segments(
+    sent_s: Floats,
+    end: Floats,
+    length: Floats,
+    new: NDArray[np.bool_],
+    ack_s: Floats,
+    ack: Floats,
+    delivered: Floats,
+) -> Floats:
+    """RTT between tap and receiver of each data packet that passed once; NaN: no sample.
+
+    The first ACK beyond the packet's last byte ends the sample (Jacobson, Karels 1988). An ACK that
+    advances while bytes below it were missing says nothing about this packet (Karn 1987): samples
+    behind a hole, where SACKed bytes are ahead of the cumulative ACK, are left out.
+    """
+    out = np.full(len(sent_s), np.nan)
+    if not len(ack):
+        return out
+    reached = np.maximum.accumulate(ack)
+    at = np.searchsorted(reached, end)
+    known = new & (at < len(ack))
+    index = np.minimum(at, len(ack) - 1)
+    before = np.maximum(index - 1, 0)
+    hole = delivered[before] > reached[before] + 0.5
+    known &= ~hole & (ack_s[index] >= sent_s)
+    out[known] = ack_s[index[known]] - sent_s[known]
+    return out
+
+
+def near_rtt(
+    sent_s: Floats,
+    echo: NDArray[np.int64],
+    ack_s: Floats,
+    stamp: NDArray[np.int64],
+    new: NDArray[np.bool_],
+) -> Floats:
+    """RTT between tap and sender at the first data packet that echoes a timestamp (RFC 7323 §4)."""
+    out = np.full(len(sent_s), np.nan)
+    if not len(ack_s) or (stamp == _UNKNOWN).any() or (echo == _UNKNOWN).any():
+        return out
+    latest = np.maximum.accumulate(echo)
+    first = np.flatnonzero((np.diff(latest, prepend=latest[0] - 1) > 0) & (echo == latest) & new)
+    at = np.searchsorted(np.maximum.accumulate(stamp), echo[first])
+    known = at < len(stamp)
+    first, at = first[known], at[known]
+    equal = stamp[at] == echo[first]
+    first, at = first[equal], at[equal]
+    passed = sent_s[first] - ack_s[at]
+    # A sender that was silent between the ACK and its next packet had paused.
+    since = np.searchsorted(sent_s, ack_s[at])
+    positive = passed >= 0
+    busy = positive & ((first - since < 10_000) & (passed < 60.0))
+    out[first[busy]] = passed[busy]
+    return out
+
+
+def full_rtt(sent_s: Floats, far: Floats, near: Floats) -> Floats:
+    """RTT of the whole path at each data packet: both sides of the tap at about the same time."""
+    known = np.flatnonzero(~np.isnan(near))
+    if not len(known):
+        return far.copy()
+    if len(known) == 1:
+        return far + near[known[0]]
+    return far + np.interp(sent_s, sent_s[known], near[known])

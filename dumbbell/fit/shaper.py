@@ -1,0 +1,168 @@
+"""Kind of shaper: a plain link, a policer, a token bucket with its burst, a slotted link.
+
+A token bucket lets pass at most rate x time + burst in any interval (RFC 2697). A policer drops when
+the bucket is empty, and no queue grows (Flach et al. 2016, "An Internet-Wide Analysis of Traffic
+Policing").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.fit.estimate import Estimate, measured, unknown
+from dumbbell.fit.loss import Losses
+from dumbbell.fit.observe import Observed
+from dumbbell.fit.rate import Rate
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Shaper:
+    """Shaper of the bottleneck.
+
+    Attributes:
+        kind: `link`, `policer`, `token bucket` or `slots`.
+        rate_bps: Its rate.
+        burst_bytes: Depth of the bucket, bytes of frames.
+        wait_s: Longest wait for a slot.
+        evidence: What shows the kind.
+    """
+
+    kind: str
+    rate_bps: Estimate
+    burst_bytes: Estimate
+    wait_s: Estimate
+    evidence: str
+
+
+_NO_BURST = unknown("bursts are not longer than packets in a row")
+_NO_WAIT = unknown("deliveries are not in slots")
+
+
+def shaper(seen: Observed, rate: Rate, lost: Losses) -> Shaper:
+    """Kind of shaper and its parameters."""
+    policed = _policer(seen, lost)
+    if policed is not None:
+        return policed
+    bps = rate.rate_bps.value
+    if bps is None or rate.wanders or rate.busy_share < 0.1:
+        return Shaper("link", rate.rate_bps, _NO_BURST, _NO_WAIT, rate.rate_bps.evidence)
+    slots = _slots(seen, bps)
+    if slots is not None:
+        said = f"packets are delivered together, up to {slots * 1e3:.2g} ms apart"
+        wait = measured(slots, 0.2 * slots, said)
+        return Shaper("slots", rate.rate_bps, _NO_BURST, wait, said)
+    burst = _burst(seen, bps)
+    if burst > max(12 * seen.frame_bytes, 0.004 * bps / 8):
+        said = f"{burst / 1e3:.3g} kB more than the rate were delivered after a pause"
+        found = measured(burst, 0.15 * burst, said)
+        return Shaper("token bucket", rate.rate_bps, found, _NO_WAIT, said)
+    return Shaper("link", rate.rate_bps, _NO_BURST, _NO_WAIT, rate.rate_bps.evidence)
+
+
+def _burst(seen: Observed, bps: float) -> float:
+    """Most bytes that were delivered beyond the rate in the first stretch of the transfer."""
+    wire = seen.frame_bytes / seen.payload_bytes
+    excess = seen.delivered_bytes * wire - bps / 8 * seen.ack_s
+    least = np.minimum.accumulate(excess)
+    beyond = excess - least
+    # Compressed ACKs make short bursts anywhere; those of the bucket last.
+    smooth = np.minimum(beyond[:-3], np.minimum(beyond[1:-2], beyond[2:-1])) if len(beyond) > 3 else beyond
+    top = float(smooth.max()) if len(smooth) else 0.0
+    again = int((np.diff((smooth > 0.6 * top).astype(int)) == 1).sum())
+    return 0.0 if again > 30 else top
+
+
+def _slots(seen: Observed, bps: float) -> float | None:
+    """Longest wait for a slot, if most data is delivered in bunches; None: in no slots."""
+    gaps = np.diff(seen.ack_s)
+    if len(gaps) < 200:
+        return None
+    frame = seen.frame_bytes * 8 / bps
+    joined = gaps < 0.3 * frame
+    long = gaps > 4 * frame
+    if joined.mean() > 0.6 and long.sum() > 50 and gaps[long].sum() > 0.6 * gaps.sum():
+        return float(np.quantile(gaps[long], 0.98))
+    return None
+
+
+def _policer(seen: Observed, lost: Losses) -> Shaper | None:
+    """Policer, if losses come exactly when a token bucket of the passed rate is empty."""
+    if lost.events.sum() < 2 or len(lost.at_s) < 6:
+        return None
+    usable = ~np.isnan(lost.delay_s)
+    if not usable.any():
+        return None
+    span = lost.at_s[-1] - lost.at_s[0]
+    passed_s, passed = _passed(seen)
+    inside = (passed_s >= lost.at_s[0]) & (passed_s < lost.at_s[-1])
+    if span <= 0 or inside.sum() < 50:
+        return None
+    rate = float(passed[inside].sum() / span)
+    # The queue, in bytes at this rate, before losses: of a policer there is none.
+    queued = float(np.median(lost.delay_s[usable])) * rate
+    if queued > 6 * seen.frame_bytes and np.median(lost.delay_s[usable]) > 0.25 * lost.full_s:
+        return None
+    best = _fit_bucket(passed_s, passed, lost.at_s, rate)
+    if best is None:
+        return None
+    rate, burst, empty_at_loss = best
+    if empty_at_loss < 0.8 or burst < 5 * seen.frame_bytes:
+        return None
+    said = (
+        f"{empty_at_loss:.0%} of the losses come when a bucket of {burst / 1e3:.3g} kB is empty, "
+        "and no queue grows"
+    )
+    return Shaper(
+        "policer",
+        measured(rate * 8, 0.01 * rate * 8, said),
+        measured(burst, 0.15 * burst, said),
+        _NO_WAIT,
+        said,
+    )
+
+
+def _passed(seen: Observed) -> tuple[Floats, Floats]:
+    """Times and frame bytes of the packets that were not lost."""
+    dropped = np.zeros(len(seen.sent_s), bool)
+    if len(seen.lost_s) and seen.seen_lost_share > 0.5:
+        dropped[np.isin(seen.sent_s, seen.lost_s)] = True
+    kept = ~dropped
+    return seen.sent_s[kept], seen.sent_len_bytes[kept] + seen.header_bytes
+
+
+def _fit_bucket(
+    at: Floats, size: Floats, lost_s: Floats, rate: float
+) -> tuple[float, float, float] | None:
+    """Rate (byte/s) and depth of the bucket, and the share of losses at which it lacks a frame.
+
+    Of rates that explain losses about equally, the one with the least depth.
+    """
+    found = []
+    frame = float(size.max())
+    for factor in (0.99, 0.995, 0.998, 1.0, 1.002, 1.005, 1.01):
+        tried = rate * factor
+        level, burst = _levels(at, size, tried)
+        place = np.clip(np.searchsorted(at, lost_s) - 1, 0, len(level) - 1)
+        tokens = np.minimum(burst, level[place] + tried * np.maximum(lost_s - at[place], 0.0))
+        low = 2 * frame + 0.0002 * tried + 0.02 * burst
+        found.append((float((tokens <= low).mean()), tried, burst))
+    best = max(one[0] for one in found)
+    near = [one for one in found if one[0] >= best - 0.03]
+    share, rate, burst = min(near, key=lambda one: one[2])
+    return rate, burst, share
+
+
+def _levels(at: Floats, size: Floats, rate: float) -> tuple[Floats, float]:
+    """Level of the bucket after each packet, and its depth: the least that never runs dry."""
+    used = np.cumsum(size) - rate * at
+    # Most bytes beyond the rate in any interval: the depth.
+    before = np.concatenate(([0.0], used[:-1]))
+    depth = float((used - np.minimum.accumulate(before)).max())
+    # A bucket that began full and overflows at its depth: level = depth - (used - running minimum).
+    level = depth - (used - np.minimum.accumulate(np.minimum(before, used)))
+    return level, depth
