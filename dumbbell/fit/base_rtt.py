@@ -88,15 +88,11 @@ def _least(values: np.ndarray) -> float | None:
 def _side(
     shakes: float | None, data: float | None, syn_s: float, frame_s: float
 ) -> float | None:
-    """Base RTT of one side.
-
-    A full frame takes `frame_s` at a plain link, and nothing at a token bucket with tokens. The
-    handshake, whose frames are short, decides between both.
-    """
+    """Base RTT of one side: of the handshake, whose frames are short, or of data less a frame."""
     if shakes is None:
         return None if data is None else max(0.0, data - frame_s)
     short = max(0.0, shakes - syn_s)
-    return short if data is None else min(data, max(short, data - frame_s))
+    return short if data is None else min(data, short)
 
 
 def _spread(values: np.ndarray, base: float) -> float:

@@ -59,9 +59,12 @@ def factor(
     if limits.idle_share > 0.1 or limits.partial_share > 0.012:
         why = f"the sender had nothing in flight {limits.idle_share:.0%} of the time"
         return Factor("application", why)
-    if limits.plateau_share > 0.5 and not lost.events.sum() > 3:
+    late = lost.at_s > seen.sent_s[0] + lasted / 3
+    if limits.grows < 1.15 and late.sum() < 2 and _used(rate) < 0.93:
         why = f"in flight stood at {limits.plateau_bytes / 1e3:.3g} kB, and no queue grew"
         return Factor("send buffer", why)
+    if _used(rate) > 0.85:
+        return Factor("bottleneck", f"it was delivered at {_used(rate):.0%} of the path's rate")
     if lost.random_share.value and lost.random_share.value > 0.5 * lost.share:
         return Factor("loss", lost.random_share.evidence)
     if lost.events.sum() >= 3 and busy < 0.15 and lost.full_s < 0.002:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.fit.estimate import Estimate, measured, unknown
-from dumbbell.fit.loss import Losses
 from dumbbell.fit.observe import Observed
 
 Floats = NDArray[np.float64]
@@ -22,8 +21,9 @@ class Limits:
         window_share: Share of the time in which the receive window was used up.
         window_bytes: Receive window where it was used up.
         idle_share: Share of the time in which nothing was in flight.
-        plateau_share: Share of packets sent with in flight at its maximum.
-        plateau_bytes: This maximum.
+        grows: Greatest in flight per RTT, last third over the third before it.
+        plateau_share: Share of the RTTs with about the same greatest bytes in flight.
+        plateau_bytes: These bytes in flight.
         initial_window: Segments of the first flight.
         mss_bytes: Payload of a full segment.
         partial_share: Share of data packets below a full segment.
@@ -32,6 +32,7 @@ class Limits:
     window_share: float
     window_bytes: Estimate
     idle_share: float
+    grows: float
     plateau_share: float
     plateau_bytes: float
     initial_window: Estimate
@@ -39,15 +40,16 @@ class Limits:
     partial_share: float
 
 
-def limits(seen: Observed, base_s: float | None, near_s: float | None, lost: Losses) -> Limits:
+def limits(seen: Observed, base_s: float | None, near_s: float | None) -> Limits:
     """Limits of the ends, from windows, gaps and plateaus."""
     share, window = _receive_window(seen, near_s or 0.0)
-    plateau, top = _plateau(seen, lost)
+    plateau, top, grows = _plateau(seen, base_s)
     partial = float((seen.sent_len_bytes[seen.sent_new] < 0.95 * seen.payload_bytes).mean())
     return Limits(
         window_share=share,
         window_bytes=window,
         idle_share=_idle(seen, near_s or 0.0),
+        grows=grows,
         plateau_share=plateau,
         plateau_bytes=top,
         initial_window=_initial(seen, base_s),
@@ -89,15 +91,21 @@ def _idle(seen: Observed, near_s: float) -> float:
     return float(np.clip(pause, 0, None).sum() / total) if total > 0 else 0.0
 
 
-def _plateau(seen: Observed, lost: Losses) -> tuple[float, float]:
-    """Share of the packets of the later two thirds that were sent with in flight at its maximum."""
-    late = seen.sent_s > seen.sent_s[0] + (seen.sent_s[-1] - seen.sent_s[0]) / 3
-    flight = seen.flight_bytes[late & seen.sent_new]
-    if len(flight) < 20:
-        return 0.0, float(seen.flight_bytes.max())
-    top = float(np.quantile(flight, 0.98))
-    near = np.abs(flight - top) <= max(2.5 * seen.payload_bytes, 0.04 * top)
-    return float(near.mean()), top
+def _plateau(seen: Observed, base_s: float | None) -> tuple[float, float, float]:
+    """Share of the RTTs of the later two thirds with about the same greatest bytes in flight."""
+    late = (seen.sent_s > seen.sent_s[0] + (seen.sent_s[-1] - seen.sent_s[0]) / 3) & seen.sent_new
+    flight, at = seen.flight_bytes[late], seen.sent_s[late]
+    if len(flight) < 20 or not base_s:
+        return 0.0, float(seen.flight_bytes.max()), 1.0
+    span = max(2 * base_s, float(np.nanmedian(seen.rtt_s)) if len(seen.rtt_s) else 0.0)
+    place = ((at - at[0]) / max(span, (at[-1] - at[0]) / 500)).astype(int)
+    first = np.flatnonzero(np.diff(place, prepend=-1))
+    tops = np.maximum.reduceat(flight, first)
+    top = float(np.median(tops))
+    near = np.abs(tops - top) <= max(2.5 * seen.payload_bytes, 0.08 * top)
+    half = max(1, len(tops) // 2)
+    grows = float(np.median(tops[half:]) / np.median(tops[:half])) if len(tops) > 1 else 1.0
+    return float(near.mean()), top, grows
 
 
 def _initial(seen: Observed, base_s: float | None) -> Estimate:

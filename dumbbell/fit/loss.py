@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dumbbell.fit.estimate import Estimate, measured, unknown
 from dumbbell.fit.observe import Observed
+from dumbbell.fit.rate import Rate
 
 Floats = NDArray[np.float64]
 
@@ -38,13 +39,23 @@ class Losses:
     full_s: float
 
 
-def losses(seen: Observed, base_s: float | None, rate_bps: float | None) -> Losses:
-    """Losses, with the queueing delay of the packets before them."""
+def losses(seen: Observed, base_s: float | None, rate: Rate) -> Losses:
+    """Losses, with the queueing delay of the packets before them.
+
+    On a link whose rate changes, delays are those that the same bytes would have at the mean rate.
+    """
+    rate_bps = rate.rate_bps.value
     known = ~np.isnan(seen.rtt_s)
     base = base_s or (float(np.nanmin(seen.rtt_s)) if known.any() else 0.0)
     delays = np.maximum(seen.rtt_s[known] - base, 0.0)
     if rate_bps:
         delays = np.maximum(delays - seen.frame_bytes * 8 / rate_bps, 0.0)
+    if rate.wanders and rate_bps:
+        left = seen.sent_s[known] + seen.rtt_s[known]
+        begins = np.array([at for at, _ in rate.steps])
+        values = np.array([bps for _, bps in rate.steps])
+        place = np.clip(np.searchsorted(begins, left, side="right") - 1, 0, None)
+        delays = delays * values[place] / rate_bps
     full = float(np.sort(delays)[-min(8, len(delays))]) if len(delays) else 0.0
     at = seen.lost_s
     data = max(1, len(seen.sent_s))

@@ -45,7 +45,7 @@ class Observed:
         far_s: RTT from tap to receiver and back of each data packet (NaN: no sample).
         near_s: RTT from tap to sender and back, at each data packet (NaN: no sample).
         rtt_s: RTT of the whole path at each data packet (NaN: no sample).
-        lost_s: Time of each lost packet: when it passed, or when its hole appeared.
+        lost_s: Time of each lost packet: when it passed, or when the packet before its hole passed.
         lost_end_bytes: Its end in the stream.
         timeouts: Number of retransmissions by time-out.
         seen_lost_share: Share of the lost packets that the tap saw before they were lost.
@@ -188,7 +188,7 @@ def _losses(
     """Lost packets in order of time.
 
     Of two transmissions of the same bytes the earlier was lost. A retransmission whose bytes did not
-    pass before was lost in front of the tap: at the time when the packet behind its hole passed.
+    pass before was lost in front of the tap: just after the packet before its hole passed.
     """
     position = columns["position_bytes"][own]
     what, time_s = columns["what"][own], seconds[own]
@@ -205,7 +205,7 @@ def _losses(
     unseen = unseen[where]
     reach = np.maximum.accumulate(end)
     hole = np.minimum(np.searchsorted(reach, position[unseen] + 1), unseen)
-    when = np.concatenate((time_s[dropped], time_s[hole]))
+    when = np.concatenate((time_s[dropped], time_s[np.maximum(hole - 1, 0)]))
     ends = np.concatenate((end[dropped], end[unseen])).astype(float)
     if not len(when):
         return np.empty(0), np.empty(0), float("nan")

@@ -44,9 +44,9 @@ def estimate(seen: Observed) -> Path:
     found = rate(seen)
     bps = found.rate_bps.value
     rtt = base_rtt(seen, bps)
-    lost = losses(seen, rtt.path.value, bps)
+    lost = losses(seen, rtt.path.value, found)
     shaped = shaper(seen, found, lost)
     queued = queue(seen, found, lost, shaped)
-    ends = limits(seen, rtt.path.value, rtt.near.value, lost)
+    ends = limits(seen, rtt.path.value, rtt.near.value)
     why = factor(seen, found, lost, shaped, ends, rtt.path.value)
     return Path(rtt, bottleneck_is_behind(seen), found, shaped, queued, lost, ends, why)

@@ -50,20 +50,19 @@ def queue(seen: Observed, rate: Rate, lost: Losses, shaper: Shaper) -> Queue:
     if seen.marked:
         target = measured(_typical(lost), 0.3 * _typical(lost), "median queueing delay")
         return Queue("marks", longest, target, "packets were marked (ECN)")
-    first = lost.events & ~np.isnan(lost.delay_s)
-    at = lost.delay_s[first]
-    if not len(at):
-        return Queue("unknown", longest, _NO_TARGET, "no loss shows the end of the queue")
-    high = float((at > 0.75 * lost.full_s).mean())
-    steady = lost.full_s - float(np.median(at))
-    tight = steady < 0.12 * lost.full_s + 2 * seen.frame_bytes * 8 / bps
-    if (high >= 0.6 or tight) and not _aqm(lost):
-        return _drop_tail(seen, rate, lost, at, bps)
-    if _random_loss(lost):
+    known = ~np.isnan(lost.delay_s)
+    at = lost.delay_s[lost.events & known]
+    if len(lost.at_s) < 3 or not len(at):
+        return Queue("unknown", longest, _NO_TARGET, "too few losses show the end of the queue")
+    full = at > 0.85 * lost.full_s
+    rare = _random_loss(lost)
+    if not _aqm(lost) or (rare and full.sum() >= 2):
+        return _drop_tail(seen, lost, at[full] if full.any() else at, bps)
+    if rare:
         return Queue("unknown", longest, _NO_TARGET, "losses do not depend on the queue")
     target = measured(_typical(lost), 0.5 * _typical(lost), "median queueing delay")
     if _square_root_law(lost):
-        said = "losses come at shrinking intervals while the queue is far below its longest"
+        said = "losses keep their distance while the queue is far below its longest"
         return Queue("CoDel-like", longest, target, said)
     said = "losses come at random while the queue is far below its longest"
     return Queue("RED-like", longest, target, said)
@@ -73,39 +72,30 @@ def _typical(lost: Losses) -> float:
     return float(np.median(lost.delays_s))
 
 
-def _drop_tail(
-    seen: Observed, rate: Rate, lost: Losses, at: np.ndarray, bps: float
-) -> Queue:
-    if rate.wanders:
-        per = np.interp(
-            lost.at_s[lost.events & ~np.isnan(lost.delay_s)],
-            [step[0] for step in rate.steps],
-            [step[1] for step in rate.steps],
-        )
-        frames = at * per / 8 / seen.frame_bytes
-        value = float(np.quantile(frames, 0.8))
-    else:
-        top = at[at > 0.75 * lost.full_s]
-        value = float(np.median(top if len(top) else at)) * bps / 8 / seen.frame_bytes
-    value += 1.0
-    spread = max(1.0, 0.08 * value)
+def _drop_tail(seen: Observed, lost: Losses, at: np.ndarray, bps: float) -> Queue:
+    value = float(np.median(at)) * bps / 8 / seen.frame_bytes + 1.0
     said = f"{len(at)} rounds of loss at a queueing delay of {np.median(at) * 1e3:.3g} ms, the longest"
-    return Queue("drop-tail", measured(value, spread, said), _NO_TARGET, said)
+    return Queue("drop-tail", measured(value, max(1.0, 0.08 * value), said), _NO_TARGET, said)
 
 
 def _aqm(lost: Losses) -> bool:
-    """True if the queue mostly stays far below its longest although packets are lost there."""
+    """True if a good part of the rounds of loss comes far below the longest queue."""
     first = lost.delay_s[lost.events & ~np.isnan(lost.delay_s)]
-    return bool(len(first) >= 4 and np.quantile(first, 0.3) < 0.5 * lost.full_s)
+    return bool((first < 0.75 * lost.full_s).mean() > 0.4)
 
 
 def _random_loss(lost: Losses) -> bool:
-    """True if packets are lost whatever the queue: the delays at losses are as those of all."""
+    """True if packets are lost whatever the queue: delays at losses are as those of all packets.
+
+    Mann, Whitney 1947: the chance that a packet before a loss waited longer than any packet.
+    """
     at = lost.delay_s[~np.isnan(lost.delay_s)]
-    if len(at) < 3:
+    at, every = at[at < 0.85 * lost.full_s], np.sort(lost.delays_s[lost.delays_s < 0.85 * lost.full_s])
+    if len(at) < 3 or not len(every):
         return False
-    rank = np.searchsorted(np.sort(lost.delays_s), at) / max(1, len(lost.delays_s))
-    return bool(np.quantile(rank, 0.15) < 0.2 and rank.mean() < 0.62)
+    below, up_to = np.searchsorted(every, at), np.searchsorted(every, at, side="right")
+    chance = float((below + up_to).mean() / 2 / len(every))
+    return chance < 0.56 + 0.45 / np.sqrt(12 * len(at))
 
 
 def _square_root_law(lost: Losses) -> bool:

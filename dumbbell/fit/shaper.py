@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dumbbell.fit.bucket import fit_bucket
 from dumbbell.fit.estimate import Estimate, measured, unknown
 from dumbbell.fit.loss import Losses
 from dumbbell.fit.observe import Observed
-from dumbbell.fit.rate import Rate
+from dumbbell.fit.rate import Rate, train_rate
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ _NO_WAIT = unknown("deliveries are not in slots")
 
 def shaper(seen: Observed, rate: Rate, lost: Losses) -> Shaper:
     """Kind of shaper and its parameters."""
-    policed = _policer(seen, lost)
+    policed = _policer(seen, lost, rate.busy_share)
     if policed is not None:
         return policed
     bps = rate.rate_bps.value
@@ -90,7 +91,7 @@ def _slots(seen: Observed, bps: float) -> float | None:
     return None
 
 
-def _policer(seen: Observed, lost: Losses) -> Shaper | None:
+def _policer(seen: Observed, lost: Losses, busy_share: float) -> Shaper | None:
     """Policer, if losses come exactly when a token bucket of the passed rate is empty."""
     if lost.events.sum() < 2 or len(lost.at_s) < 6:
         return None
@@ -103,19 +104,18 @@ def _policer(seen: Observed, lost: Losses) -> Shaper | None:
     if span <= 0 or inside.sum() < 50:
         return None
     rate = float(passed[inside].sum() / span)
-    # The queue, in bytes at this rate, before losses: of a policer there is none.
-    queued = float(np.median(lost.delay_s[usable])) * rate
-    if queued > 6 * seen.frame_bytes and np.median(lost.delay_s[usable]) > 0.25 * lost.full_s:
+    if _queues(seen, rate, lost, busy_share):
         return None
-    best = _fit_bucket(passed_s, passed, lost.at_s, rate)
-    if best is None:
+    best = fit_bucket(passed_s, passed, lost.at_s, rate)
+    if best is None or best.burst_bytes < 5 * seen.frame_bytes or best.misfit > 0.25:
         return None
-    rate, burst, empty_at_loss = best
-    if empty_at_loss < 0.8 or burst < 5 * seen.frame_bytes:
-        return None
+    rate, burst = best.rate_bytes, best.burst_bytes
+    train = train_rate(seen)
+    if train is not None and train < 1.3 * 8 * rate:
+        return None  # packets are serialised at this rate, so a link sends them
     said = (
-        f"{empty_at_loss:.0%} of the losses come when a bucket of {burst / 1e3:.3g} kB is empty, "
-        "and no queue grows"
+        f"losses come when a bucket of {burst / 1e3:.3g} kB is empty ({1 - best.misfit:.0%} of "
+        "losses and packets fit), and no queue grows"
     )
     return Shaper(
         "policer",
@@ -126,6 +126,14 @@ def _policer(seen: Observed, lost: Losses) -> Shaper | None:
     )
 
 
+def _queues(seen: Observed, rate: float, lost: Losses, busy_share: float) -> bool:
+    """True if packets wait in a queue before they are lost; `rate` in bytes per s."""
+    known = lost.delay_s[~np.isnan(lost.delay_s)]
+    at_loss = float(np.median(known))
+    waits = at_loss * rate > 6 * seen.frame_bytes and at_loss > 0.25 * lost.full_s
+    return busy_share > 0.5 or (waits and len(known) > 0.3 * len(lost.delay_s))
+
+
 def _passed(seen: Observed) -> tuple[Floats, Floats]:
     """Times and frame bytes of the packets that were not lost."""
     dropped = np.zeros(len(seen.sent_s), bool)
@@ -133,36 +141,3 @@ def _passed(seen: Observed) -> tuple[Floats, Floats]:
         dropped[np.isin(seen.sent_s, seen.lost_s)] = True
     kept = ~dropped
     return seen.sent_s[kept], seen.sent_len_bytes[kept] + seen.header_bytes
-
-
-def _fit_bucket(
-    at: Floats, size: Floats, lost_s: Floats, rate: float
-) -> tuple[float, float, float] | None:
-    """Rate (byte/s) and depth of the bucket, and the share of losses at which it lacks a frame.
-
-    Of rates that explain losses about equally, the one with the least depth.
-    """
-    found = []
-    frame = float(size.max())
-    for factor in (0.99, 0.995, 0.998, 1.0, 1.002, 1.005, 1.01):
-        tried = rate * factor
-        level, burst = _levels(at, size, tried)
-        place = np.clip(np.searchsorted(at, lost_s) - 1, 0, len(level) - 1)
-        tokens = np.minimum(burst, level[place] + tried * np.maximum(lost_s - at[place], 0.0))
-        low = 2 * frame + 0.0002 * tried + 0.02 * burst
-        found.append((float((tokens <= low).mean()), tried, burst))
-    best = max(one[0] for one in found)
-    near = [one for one in found if one[0] >= best - 0.03]
-    share, rate, burst = min(near, key=lambda one: one[2])
-    return rate, burst, share
-
-
-def _levels(at: Floats, size: Floats, rate: float) -> tuple[Floats, float]:
-    """Level of the bucket after each packet, and its depth: the least that never runs dry."""
-    used = np.cumsum(size) - rate * at
-    # Most bytes beyond the rate in any interval: the depth.
-    before = np.concatenate(([0.0], used[:-1]))
-    depth = float((used - np.minimum.accumulate(before)).max())
-    # A bucket that began full and overflows at its depth: level = depth - (used - running minimum).
-    level = depth - (used - np.minimum.accumulate(np.minimum(before, used)))
-    return level, depth

@@ -116,6 +116,8 @@ def draw(
         del down["buffer"]
         down["queue"] = _discipline(path, chance, rate, bdp_bytes)
         queue = QUEUE_KINDS[path]
+        if path == "fq_codel" and algorithm in ("dctcp", "prague"):
+            queue = "marks"  # the default of fq_codel
     elif path == "policer":
         burst = max(20_000, _log(chance, 0.3, 3.0) * bdp_bytes)
         down = {

@@ -55,7 +55,7 @@ def judged(truth: Truth, seen: Observed, path: Path) -> Judged:
             holds &= limit.value < 1.2 * truth.limit_packets + 2
     used = _goodput(seen) / mean
     true_factor = truth.factor
-    if true_factor == "bottleneck" and used < 0.85:
+    if true_factor in ("bottleneck", "policer") and used < 0.85:
         true_factor = None
     return Judged(
         truth,
