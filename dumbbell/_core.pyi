@@ -32,6 +32,7 @@ __all__ = [
     "access_models",
     "budget",
     "capture_packets",
+    "capture_series",
     "capture_sightings",
     "catalogue",
     "default_profile",
@@ -459,6 +460,20 @@ def capture_packets(
     from_ns: int | None = None,
     to_ns: int | None = None,
 ) -> str: ...
+def capture_series(
+    source: str | bytes,
+    connection: int,
+    most: int,
+    from_ns: int | None = None,
+    to_ns: int | None = None,
+) -> dict[str, tuple[str, bytes]]:
+    """Packets of one connection as arrays: name → type of numpy and bytes.
+
+    `source` is a path, or the bytes of a capture. Unknown values of `i8` are the smallest. `what`: 0
+    without data, 1 new, 2 reordered, 3 retransmitted, 4 duplicate, 5 keep-alive. `kind` of a
+    retransmission: 1 fast, 2 time-out, 3 probe, 4 path MTU, 5 unreachable, 6 handshake.
+    """
+
 def capture_sightings(files: list[tuple[str, str]], most: int) -> tuple[str, dict[str, bytes]]: ...
 def trace_summary(path: str, monitor: Monitor | None = None) -> tuple[str, dict[str, bytes]]: ...
 def trace_hops(

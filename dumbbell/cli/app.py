@@ -26,6 +26,7 @@ from dumbbell.cli.doctor import doctor
 from dumbbell.cli.explain import explain
 from dumbbell.cli.explore import explore
 from dumbbell.cli.figure import figure
+from dumbbell.cli.fit import fit
 from dumbbell.cli.gate import gate
 from dumbbell.cli.help import HelpCommand, help
 from dumbbell.cli.import_ import import_
@@ -68,6 +69,7 @@ EXAMPLES = {
     "figure": "goodput store -o goodput.svg",
     "query": 'store "select * from flows"',
     "capture": "trace.pcap",
+    "fit": "trace.pcap -o twin.yaml",
     "animate": "two-flows.yaml -o packets.html",
     "playground": "-o playground.html",
 }
@@ -130,6 +132,7 @@ app.command()(contrast)
 app.command()(gate)
 app.command()(packetdrill)
 app.command(cls=CaptureCommand)(capture)
+app.command()(fit)
 app.command(cls=TraceCommand)(trace)
 app.command()(animate)
 app.command()(check)

@@ -35,7 +35,7 @@ _SURE = 0.97
 
 @dataclass(frozen=True)
 class Ranked:
-    """An algorithm with its probability among those of the catalogue, and its nearest run's distances."""
+    """An algorithm with its probability, and the distances of its nearest run."""
 
     name: str
     probability: float
@@ -98,7 +98,8 @@ def rank(
         seen: The capture.
         one: Its twin's values.
         names: Algorithms to try.
-        draws: Paths drawn for an algorithm that stays near the best; the first is the estimate itself.
+        draws: Paths drawn for an algorithm that stays near the best; the first is the
+            estimate itself.
         seed: Seed of all draws.
         workers: Simulations at once.
         progress: Told the number of runs so far, the most that may follow, and the best name.
@@ -153,7 +154,9 @@ def log_likelihood(values: Sequence[Floats], weights: Floats) -> float:
     return float(top + np.log(np.exp(logs - top).mean()))
 
 
-def probabilities(found: dict[str, list[Floats]], weights: Floats | None = None) -> dict[str, float]:
+def probabilities(
+    found: dict[str, list[Floats]], weights: Floats | None = None
+) -> dict[str, float]:
     """Probabilities with equal priors."""
     used = np.array(list(WEIGHTS.values())) if weights is None else weights
     logs = {name: log_likelihood(values, used) for name, values in found.items() if values}
@@ -170,7 +173,11 @@ def _ranking(
     used = np.array(list(WEIGHTS.values()))
     order = sorted(shares, key=lambda name: -shares[name])
     ranked = tuple(
-        Ranked(name, shares[name], tuple(float(v) for v in min(found[name], key=lambda d: float(used @ d))))
+        Ranked(
+            name,
+            shares[name],
+            tuple(float(v) for v in min(found[name], key=lambda d: float(used @ d))),
+        )
         for name in order
     )
     rounds = length / max(one.rtt_s, 1e-5)

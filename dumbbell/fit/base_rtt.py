@@ -51,7 +51,7 @@ def base_rtt(seen: Observed, rate_bps: float | None) -> BaseRtt:
     shown = "handshake and echoed timestamps" if near_shakes is not None else "echoed timestamps"
     near_one = measured(near, _spread(seen.near_s, near), f"{shown} to the sender and back")
     whole = f"{how} beyond the tap {far * 1e3:.3g} ms, before it {near * 1e3:.3g} ms"
-    path = measured(near + far, far_one.value and _spread(seen.rtt_s, near + far) or 0.0, whole)
+    path = measured(near + far, _spread(seen.rtt_s, near + far), whole)
     return BaseRtt(path, near_one, far_one)
 
 
@@ -85,9 +85,7 @@ def _least(values: np.ndarray) -> float | None:
     return float(known.min()) if len(known) else None
 
 
-def _side(
-    shakes: float | None, data: float | None, syn_s: float, frame_s: float
-) -> float | None:
+def _side(shakes: float | None, data: float | None, syn_s: float, frame_s: float) -> float | None:
     """Base RTT of one side: of the handshake, whose frames are short, or of data less a frame."""
     if shakes is None:
         return None if data is None else max(0.0, data - frame_s)

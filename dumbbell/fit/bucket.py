@@ -1,7 +1,7 @@
 """Rate and depth of a policer's token bucket, fitted to the packets that it passed and dropped.
 
-A packet passes if the bucket has tokens for all its bytes, otherwise it is dropped (RFC 2697 with one
-rate; `tc police`). All pairs of a grid of rates and depths are tried at once.
+A packet passes if the bucket has tokens for all its bytes, otherwise it is dropped (RFC 2697 with
+one rate; `tc police`). All pairs of a grid of rates and depths are tried at once.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ class Bucket:
 
     Attributes:
         rate_bytes: Fill rate, bytes of frames per s.
+        rate_spread_bytes: Half the range of the rates that fit as well.
         burst_bytes: Depth.
         misfit: Share of losses with tokens for a frame, and of passed packets without; the mean.
     """
 
     rate_bytes: float
+    rate_spread_bytes: float
     burst_bytes: float
     misfit: float
 
@@ -47,11 +49,14 @@ def fit_bucket(at: Floats, size: Floats, lost_s: Floats, rate: float) -> Bucket 
     misfit = _misfit(at, size, lost, rates.ravel(), depths.ravel(), frame)
     best = int(np.argmin(misfit + 1e-4 * np.log(depths.ravel() / frame)))
     found, depth = float(rates.ravel()[best]), float(depths.ravel()[best])
-    fine, deep = np.meshgrid(found * np.linspace(0.97, 1.03, 13), depth * np.linspace(0.8, 1.25, 12))
+    fine, deep = np.meshgrid(
+        found * np.linspace(0.97, 1.03, 13), depth * np.linspace(0.8, 1.25, 12)
+    )
     closer = _misfit(at, size, lost, fine.ravel(), deep.ravel(), frame)
     good = closer <= closer.min() + 0.002
     return Bucket(
         float(np.median(fine.ravel()[good])),
+        float(np.ptp(fine.ravel()[good])) / 2,
         float(np.median(deep.ravel()[good])) + frame,
         float(closer.min()),
     )

@@ -59,7 +59,7 @@ def factor(
     if limits.idle_share > 0.1 or limits.partial_share > 0.012:
         why = f"the sender had nothing in flight {limits.idle_share:.0%} of the time"
         return Factor("application", why)
-    late = lost.at_s > seen.sent_s[0] + lasted / 3
+    late = lost.at_s[lost.events] > seen.sent_s[0] + lasted / 3
     if limits.grows < 1.15 and late.sum() < 2 and _used(rate) < 0.93:
         why = f"in flight stood at {limits.plateau_bytes / 1e3:.3g} kB, and no queue grew"
         return Factor("send buffer", why)
@@ -78,4 +78,6 @@ def factor(
 
 def _used(rate: Rate) -> float:
     known = rate.window_bps[~np.isnan(rate.window_bps)]
-    return float(np.median(known) / rate.rate_bps.value) if len(known) and rate.rate_bps.value else 0.0
+    return (
+        float(np.median(known) / rate.rate_bps.value) if len(known) and rate.rate_bps.value else 0.0
+    )

@@ -73,7 +73,11 @@ def _receive_window(seen: Observed, near_s: float) -> tuple[float, Estimate]:
     share = float(spans[full].sum() / total) if total else 0.0
     if not full.any():
         return share, unknown("the receive window was never used up")
-    size = np.median((seen.edge_bytes - seen.ack_bytes)[at[full & known]]) if (full & known).any() else 0
+    size = (
+        np.median((seen.edge_bytes - seen.ack_bytes)[at[full & known]])
+        if (full & known).any()
+        else 0
+    )
     said = f"sent up to the edge of the receive window, {share:.0%} of the time"
     return share, measured(float(size), 0.05 * float(size), said)
 

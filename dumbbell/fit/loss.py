@@ -92,7 +92,7 @@ def _random(
 ) -> Estimate:
     """Share of packets that were lost while the queue was at most half full.
 
-    Overflow needs a full queue. Losses beside it are random, unless a queue discipline signals early.
+    Overflow needs a full queue. Losses beside it are random, unless a discipline signals early.
     """
     usable = ~np.isnan(before)
     if not usable.any():

@@ -39,8 +39,8 @@ class Observed:
         ack_s, ack_bytes, edge_bytes: ACKs: time, acknowledged bytes, right edge of the window.
         delivered_bytes: Acknowledged or SACKed bytes after each ACK.
         echoes: True if an ACK has ECE.
-        ecn: What the SYN of the sender asks for: `none`, `classic` (RFC 3168), `accurate` (RFC 9768),
-            `unknown` without its SYN.
+        ecn: What the SYN of the sender asks for: `none`, `classic` (RFC 3168), `accurate` (RFC
+            9768), `unknown` without its SYN.
         flight_bytes: In flight at the sender as each new packet leaves it.
         far_s: RTT from tap to receiver and back of each data packet (NaN: no sample).
         near_s: RTT from tap to sender and back, at each data packet (NaN: no sample).
@@ -48,6 +48,9 @@ class Observed:
         lost_s: Time of each lost packet: when it passed, or when the packet before its hole passed.
         lost_end_bytes: Its end in the stream.
         timeouts: Number of retransmissions by time-out.
+        backward_steps: Number of times that the clock went back.
+        gap_s: Longest time between two packets.
+        timed: True if both sides send timestamps.
         seen_lost_share: Share of the lost packets that the tap saw before they were lost.
     """
 
@@ -74,6 +77,9 @@ class Observed:
     lost_end_bytes: Floats
     timeouts: int
     seen_lost_share: float
+    backward_steps: int
+    gap_s: float
+    timed: bool
 
     @property
     def frame_bytes(self) -> float:
@@ -116,7 +122,8 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
     if not own.any():
         raise ValueError("no data packet")
     start = int(times[0])
-    seconds = (times - start) / 1e9
+    back = int((np.diff(times) < 0).sum())
+    seconds = np.maximum.accumulate((times - start) / 1e9)
     acks = (columns["side"] != side) & (columns["ack_bytes"] != _UNKNOWN)
     acks &= (columns["flags"] & _SYN) == 0
     end = (columns["position_bytes"] + columns["payload_bytes"])[own].astype(float)
@@ -160,6 +167,9 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         lost_end_bytes=lost_end,
         timeouts=int((columns["kind"][own] == _TIMEOUT).sum()),
         seen_lost_share=seen,
+        backward_steps=back,
+        gap_s=float(np.diff(seconds).max()) if len(seconds) > 1 else 0.0,
+        timed=bool((stamps[1] != _UNKNOWN).all()) if len(stamps[1]) else False,
     )
 
 
@@ -187,8 +197,8 @@ def _losses(
 ) -> tuple[Floats, Floats, float]:
     """Lost packets in order of time.
 
-    Of two transmissions of the same bytes the earlier was lost. A retransmission whose bytes did not
-    pass before was lost in front of the tap: just after the packet before its hole passed.
+    Of two transmissions of the same bytes the earlier was lost. A retransmission whose bytes did
+    not pass before was lost in front of the tap: just after the packet before its hole passed.
     """
     position = columns["position_bytes"][own]
     what, time_s = columns["what"][own], seconds[own]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dumbbell.fit.base_rtt import BaseRtt, base_rtt, bottleneck_is_behind
+from dumbbell.fit.estimate import unknown
 from dumbbell.fit.factor import Factor, factor
 from dumbbell.fit.limits import Limits, limits
 from dumbbell.fit.loss import Losses, losses
@@ -47,6 +48,9 @@ def estimate(seen: Observed) -> Path:
     lost = losses(seen, rtt.path.value, found)
     shaped = shaper(seen, found, lost)
     queued = queue(seen, found, lost, shaped)
+    if shaped.kind == "policer" or queued.kind in ("CoDel-like", "RED-like", "marks"):
+        said = "drops of the policer or the queue discipline hide it"
+        lost = replace(lost, random_share=unknown(said))
     ends = limits(seen, rtt.path.value, rtt.near.value)
     why = factor(seen, found, lost, shaped, ends, rtt.path.value)
     return Path(rtt, bottleneck_is_behind(seen), found, shaped, queued, lost, ends, why)

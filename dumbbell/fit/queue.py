@@ -74,7 +74,9 @@ def _typical(lost: Losses) -> float:
 
 def _drop_tail(seen: Observed, lost: Losses, at: np.ndarray, bps: float) -> Queue:
     value = float(np.median(at)) * bps / 8 / seen.frame_bytes + 1.0
-    said = f"{len(at)} rounds of loss at a queueing delay of {np.median(at) * 1e3:.3g} ms, the longest"
+    said = (
+        f"{len(at)} rounds of loss at a queueing delay of {np.median(at) * 1e3:.3g} ms, the longest"
+    )
     return Queue("drop-tail", measured(value, max(1.0, 0.08 * value), said), _NO_TARGET, said)
 
 
@@ -90,12 +92,15 @@ def _random_loss(lost: Losses) -> bool:
     Mann, Whitney 1947: the chance that a packet before a loss waited longer than any packet.
     """
     at = lost.delay_s[~np.isnan(lost.delay_s)]
-    at, every = at[at < 0.85 * lost.full_s], np.sort(lost.delays_s[lost.delays_s < 0.85 * lost.full_s])
+    at, every = (
+        at[at < 0.85 * lost.full_s],
+        np.sort(lost.delays_s[lost.delays_s < 0.85 * lost.full_s]),
+    )
     if len(at) < 3 or not len(every):
         return False
     below, up_to = np.searchsorted(every, at), np.searchsorted(every, at, side="right")
     chance = float((below + up_to).mean() / 2 / len(every))
-    return chance < 0.56 + 0.45 / np.sqrt(12 * len(at))
+    return bool(chance < 0.56 + 0.45 / np.sqrt(12 * len(at)))
 
 
 def _square_root_law(lost: Losses) -> bool:

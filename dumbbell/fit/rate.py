@@ -7,6 +7,7 @@ Cardwell et al. 2016). A window without waiting packets gives a lower bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,14 +73,18 @@ def rate(seen: Observed) -> Rate:
         top = float(np.quantile(bps, 0.95))
         said = "the delivery rate follows the bytes in flight, so the path carries more"
         return Rate(
-            at_least(top, said), False, edges[:-1], bps, np.zeros(len(bps), bool), 0.0, ((0.0, top),)
+            at_least(top, said),
+            False,
+            edges[:-1],
+            bps,
+            np.zeros(len(bps), bool),
+            0.0,
+            ((0.0, top),),
         )
     value = float(rates.mean() if wanders else middle)
     spread = max(float(high - low) / np.sqrt(len(rates)), 0.005 * value)
     said = f"delivered while packets waited, {share:.0%} of the time"
-    return Rate(
-        measured(value, spread, said), wanders, edges[:-1], bps, busy, share, tuple(steps)
-    )
+    return Rate(measured(value, spread, said), wanders, edges[:-1], bps, busy, share, tuple(steps))
 
 
 def windows(seen: Observed) -> tuple[Floats, Floats]:
@@ -131,7 +136,7 @@ def busy_windows(seen: Observed, edges: Floats, bps: Floats) -> NDArray[np.bool_
 
 
 def _follows_window(seen: Observed, begin: Floats, end: Floats, rates: Floats) -> bool:
-    """True if the rate is proportional to in flight while the RTT stays: no queue, no bottleneck."""
+    """True if the rate follows the bytes in flight while the RTT stays: there is no queue."""
     known = ~np.isnan(seen.rtt_s)
     at, rtt = seen.sent_s[known], seen.rtt_s[known]
     low, high = np.searchsorted(at, begin), np.searchsorted(at, end)
@@ -151,25 +156,31 @@ def train_rate(seen: Observed) -> float | None:
     """Rate at which trains of packets are delivered, bit/s (Carter, Crovella 1996); None: no train.
 
     The greatest rate that many trains of five ACKs share: nothing is delivered faster than the
-    bottleneck sends, if ACKs keep their distances.
+    bottleneck sends, if ACKs keep their distances. If pairs of ACKs share a greater rate, the
+    trains had pauses, and say nothing.
     """
-    length = 5
+    long, short = _common_rate(seen, 5), _common_rate(seen, 2)
+    if long is None or (short is not None and short > 1.06 * long):
+        return None
+    return long
+
+
+def _common_rate(seen: Observed, length: int) -> float | None:
+    """Greatest rate that at least 4 % of the trains of this many ACKs share within 0.5 %."""
     if len(seen.ack_s) < 40:
         return None
     wire = 8 * seen.frame_bytes / seen.payload_bytes
     spans = seen.ack_s[length:] - seen.ack_s[:-length]
     bytes_ = seen.delivered_bytes[length:] - seen.delivered_bytes[:-length]
-    known = (spans > 0) & (bytes_ >= 3 * seen.payload_bytes)
+    known = (spans > 0) & (bytes_ >= max(2, length // 2) * seen.payload_bytes)
     if known.sum() < 20:
         return None
     logs = np.sort(np.log(bytes_[known] * wire / spans[known]))
-    # Trains within 1 % of each rate; the greatest rate that 4 % of all share.
     alike = np.searchsorted(logs, logs + 0.005) - np.searchsorted(logs, logs - 0.005)
     common = np.flatnonzero(alike >= max(8, 0.04 * len(logs)))
     if not len(common):
         return None
-    best = common[-1]
-    near = logs[np.abs(logs - logs[best]) < 0.005]
+    near = logs[np.abs(logs - logs[common[-1]]) < 0.005]
     return float(np.exp(np.median(near)))
 
 
@@ -200,5 +211,5 @@ def _steps(from_s: Floats, rates: Floats) -> list[tuple[float, float]]:
     cuts.sort()
     return [
         (float(from_s[low]), float(np.exp(np.median(logs[low:high]))))
-        for low, high in zip(cuts, cuts[1:], strict=False)
+        for low, high in pairwise(cuts)
     ]

@@ -70,6 +70,5 @@ def full_rtt(sent_s: Floats, far: Floats, near: Floats) -> Floats:
     known = np.flatnonzero(~np.isnan(near))
     if not len(known):
         return far.copy()
-    if len(known) == 1:
-        return far + near[known[0]]
-    return far + np.interp(sent_s, sent_s[known], near[known])
+    found: Floats = far + np.interp(sent_s, sent_s[known], near[known])
+    return found

@@ -1,7 +1,7 @@
 """Kind of shaper: a plain link, a policer, a token bucket with its burst, a slotted link.
 
-A token bucket lets pass at most rate x time + burst in any interval (RFC 2697). A policer drops when
-the bucket is empty, and no queue grows (Flach et al. 2016, "An Internet-Wide Analysis of Traffic
+A token bucket lets pass at most rate x time + burst in any interval (RFC 2697). A policer drops
+when the bucket is empty, and no queue grows (Flach et al. 2016, "An Internet-Wide Analysis of Traffic
 Policing").
 """
 
@@ -40,6 +40,8 @@ class Shaper:
     evidence: str
 
 
+#: Share of packets and losses that may contradict a bucket that is certain, and one that is likely.
+_CERTAIN, _LIKELY = 0.02, 0.25
 _NO_BURST = unknown("bursts are not longer than packets in a row")
 _NO_WAIT = unknown("deliveries are not in slots")
 
@@ -72,7 +74,11 @@ def _burst(seen: Observed, bps: float) -> float:
     least = np.minimum.accumulate(excess)
     beyond = excess - least
     # Compressed ACKs make short bursts anywhere; those of the bucket last.
-    smooth = np.minimum(beyond[:-3], np.minimum(beyond[1:-2], beyond[2:-1])) if len(beyond) > 3 else beyond
+    smooth = (
+        np.minimum(beyond[:-3], np.minimum(beyond[1:-2], beyond[2:-1]))
+        if len(beyond) > 3
+        else beyond
+    )
     top = float(smooth.max()) if len(smooth) else 0.0
     again = int((np.diff((smooth > 0.6 * top).astype(int)) == 1).sum())
     return 0.0 if again > 30 else top
@@ -104,22 +110,25 @@ def _policer(seen: Observed, lost: Losses, busy_share: float) -> Shaper | None:
     if span <= 0 or inside.sum() < 50:
         return None
     rate = float(passed[inside].sum() / span)
-    if _queues(seen, rate, lost, busy_share):
-        return None
     best = fit_bucket(passed_s, passed, lost.at_s, rate)
-    if best is None or best.burst_bytes < 5 * seen.frame_bytes or best.misfit > 0.25:
+    if best is None or best.burst_bytes < 9 * seen.frame_bytes:
         return None
-    rate, burst = best.rate_bytes, best.burst_bytes
+    # A full queue has the bytes of the bucket waiting; before a policer none of them wait.
+    waiting = float(np.median(lost.delay_s[usable])) * best.rate_bytes
+    certain = best.misfit < _CERTAIN and waiting < 0.6 * best.burst_bytes
+    if not certain and (best.misfit > _LIKELY or _queues(seen, rate, lost, busy_share)):
+        return None
     train = train_rate(seen)
-    if train is not None and train < 1.3 * 8 * rate:
+    if not certain and train is not None and train < 1.3 * 8 * best.rate_bytes:
         return None  # packets are serialised at this rate, so a link sends them
+    rate, burst = best.rate_bytes, best.burst_bytes
     said = (
         f"losses come when a bucket of {burst / 1e3:.3g} kB is empty ({1 - best.misfit:.0%} of "
         "losses and packets fit), and no queue grows"
     )
     return Shaper(
         "policer",
-        measured(rate * 8, 0.01 * rate * 8, said),
+        measured(rate * 8, max(0.01 * rate, best.rate_spread_bytes) * 8, said),
         measured(burst, 0.15 * burst, said),
         _NO_WAIT,
         said,

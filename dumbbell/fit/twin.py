@@ -128,10 +128,8 @@ def _limit(path: Path, rtt_s: float, rate: float, frame_bytes: float) -> int:
 
 
 def _loss(path: Path) -> float:
-    """Random loss that is significant: of a queue discipline or policer there is none beside."""
+    """Random loss that is significant."""
     found = path.losses.random_share
-    if path.shaper.kind == "policer" or path.queue.kind in ("CoDel-like", "RED-like", "marks"):
-        return 0.0
     return found.value if found.value and (found.low or 0.0) > 0 else 0.0
 
 
@@ -143,7 +141,9 @@ def _writes(seen: Observed) -> tuple[int, float]:
     long = pauses > max(10 * typical, 0.3 * pauses.max())
     begins = at[1:][long]
     span = float(at[-1] - at[0]) or 1.0
-    interval = float(sorted(begins[1:] - begins[:-1])[len(begins) // 2 - 1]) if len(begins) > 3 else 0.05
+    interval = (
+        float(sorted(begins[1:] - begins[:-1])[len(begins) // 2 - 1]) if len(begins) > 3 else 0.05
+    )
     mean = float(seen.sent_len_bytes[seen.sent_new].sum()) / span
     return max(1, round(mean * interval)), interval
 

@@ -7,15 +7,15 @@ captures with seeds that are not judged.
 from __future__ import annotations
 
 WEIGHTS = {
-    "flight": 8.0,
-    "early": 8.0,
-    "flight spread": 12.0,
-    "rtt": 8.0,
-    "rtt spread": 12.0,
-    "cycles": 4.0,
-    "growth": 8.0,
-    "losses": 2.0,
-    "reaction": 2.0,
-    "gaps": 8.0,
-    "rate": 8.0,
+    "flight": 4.0,
+    "early": 10.0,
+    "flight spread": 7.0,
+    "rtt": 6.0,
+    "rtt spread": 6.0,
+    "cycles": 8.0,
+    "growth": 30.0,
+    "losses": 3.0,
+    "reaction": 6.0,
+    "gaps": 3.0,
+    "rate": 4.0,
 }

@@ -38,7 +38,12 @@ PATHS = {
 }
 ACCESS = ("wifi", "starlink", "lte", "5g", "docsis", "gpon", "geo")
 #: Kinds of queues by the discipline of a case.
-QUEUE_KINDS = {"codel": "CoDel-like", "fq_codel": "CoDel-like", "pie": "RED-like", "red": "RED-like"}
+QUEUE_KINDS = {
+    "codel": "CoDel-like",
+    "fq_codel": "CoDel-like",
+    "pie": "RED-like",
+    "red": "RED-like",
+}
 #: Data packets of a case, about.
 PACKETS = 50_000
 
@@ -181,7 +186,11 @@ def _discipline(path: str, chance: random.Random, rate: float, bdp_bytes: float)
     limits: dict[str, Any] = {"limit": "1000 packets"}
     if path == "red":
         most = max(30_000, _log(chance, 0.5, 2.0) * bdp_bytes)
-        limits = {"limit": f"{4 * most:.0f} bytes", "max": f"{most:.0f} bytes", "avpkt": "1514 bytes"}
+        limits = {
+            "limit": f"{4 * most:.0f} bytes",
+            "max": f"{most:.0f} bytes",
+            "avpkt": "1514 bytes",
+        }
     return {path: limits}
 
 
@@ -198,7 +207,11 @@ def _access(seed: int, chance: random.Random, algorithm: str, path: str, tap: st
     wide = chance.uniform(0.002, 0.02)
     links = [
         _wire("near", "s", "r1", wide / 2),
-        {"name": "bottleneck", "between": ["r2", "r1"], "access": {"type": path, "draw": seed % 997}},
+        {
+            "name": "bottleneck",
+            "between": ["r2", "r1"],
+            "access": {"type": path, "draw": seed % 997},
+        },
         _wire("far", "r2", "d", 0.0001),
     ]
     links[1]["access"]["subscriber"] = "r2"
@@ -275,3 +288,8 @@ def _case(
         "duration": f"{duration_s:.2f} s",
     }
     return Case(experiment, seed, truth)
+
+
+def suits_linux(case: Case) -> bool:
+    """True if a kernel runs the case: its algorithm is in Linux, and its queue takes no slots."""
+    return case.truth.algorithm not in ("ledbat++", "copa", "bbr3", "prague")

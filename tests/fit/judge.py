@@ -14,7 +14,7 @@ from tests.fit.cases import Truth
 
 @dataclass(frozen=True)
 class Judged:
-    """What was estimated of a case. Errors are relative; None: the estimate is only a bound, or unknown.
+    """What was estimated of a case. Errors are relative; None: only a bound, or unknown.
 
     `bound` is true if a lower bound of the rate or the limit holds.
     """

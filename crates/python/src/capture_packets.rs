@@ -237,9 +237,9 @@ impl Numbers {
         self.in_flight.push(about.map_or(UNKNOWN, |stream| stream.in_flight_bytes()));
         self.what.push(what);
         self.kind.push(kind);
-        let (stamp, echo) = header.timestamps.map_or((UNKNOWN, UNKNOWN), |(stamp, echo)| {
-            (i64::from(stamp), i64::from(echo))
-        });
+        let (stamp, echo) = header
+            .timestamps
+            .map_or((UNKNOWN, UNKNOWN), |(stamp, echo)| (i64::from(stamp), i64::from(echo)));
         self.stamp.push(stamp);
         self.echo.push(echo);
     }
@@ -251,7 +251,11 @@ impl Numbers {
             ("side", "u1", self.side.clone()),
             ("flags", "u2", self.flags.iter().flat_map(|one| one.to_ne_bytes()).collect()),
             ("position_bytes", "i8", wide(&self.position)),
-            ("payload_bytes", "u4", self.payload.iter().flat_map(|one| one.to_ne_bytes()).collect()),
+            (
+                "payload_bytes",
+                "u4",
+                self.payload.iter().flat_map(|one| one.to_ne_bytes()).collect(),
+            ),
             ("ack_bytes", "i8", wide(&self.ack)),
             ("window_bytes", "i8", wide(&self.window)),
             ("sacked_to_bytes", "i8", wide(&self.sacked_to)),

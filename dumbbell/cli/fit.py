@@ -1,0 +1,61 @@
+"""Verb `fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell import console
+from dumbbell.cli.guard import check_places, guarded
+from dumbbell.cli.options import JsonFile
+from dumbbell.console import say
+from dumbbell.files.output import write_json, write_output
+
+
+def fit(
+    capture: Annotated[
+        Path, typer.Argument(help="Capture (pcap, pcapng, snoop, also compressed).")
+    ],
+    connection: Annotated[
+        int | None,
+        typer.Option(min=0, help="Number of the connection [default: the one with most data]."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The twin: an experiment file (YAML).")
+    ] = None,
+    algorithms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--algorithm",
+            metavar="NAME",
+            help="Try this congestion control; may be repeated [default: all of the catalogue].",
+        ),
+    ] = None,
+    rank: Annotated[
+        bool, typer.Option("--rank/--no-rank", help="Find the congestion control.")
+    ] = True,
+    draws: Annotated[
+        int, typer.Option(min=1, max=100, help="Paths drawn for an algorithm near the best.")
+    ] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 1,
+    json_file: JsonFile = None,
+) -> None:
+    """Fit a twin to a transfer: its path, what limited it, and its congestion control."""
+    with guarded():
+        from dumbbell.fit.command import Progress, known
+        from dumbbell.fit.display import as_json, shown
+        from dumbbell.fit.fitting import fit as fitted
+
+        check_places(output, json_file)
+        names = known(algorithms) if rank else []
+        found = fitted(
+            capture, connection, algorithms=names, draws=draws, seed=seed, progress=Progress()
+        )
+        console.out.print(shown(found))
+        if output is not None:
+            write_output(output, found.experiment)
+            say(f"The twin: {output}. Run it: dumbbell run {output}")
+        if json_file is not None:
+            write_json(json_file, as_json(found))

@@ -1,0 +1,49 @@
+"""Options of the verb `fit`, checked, and its progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from dumbbell.catalogue import single_path
+from dumbbell.codes import Code
+from dumbbell.console import say
+from dumbbell.errors import DumbbellError, nearest_name
+
+#: Time between two lines of progress, s.
+_BETWEEN_S = 4.0
+
+
+def known(names: Sequence[str] | None) -> list[str] | None:
+    """Names of algorithms, checked; None: all.
+
+    Raises:
+        DumbbellError: No congestion control of the catalogue has this name.
+    """
+    if not names:
+        return None
+    every = single_path()
+    for name in names:
+        if name not in every:
+            near = nearest_name(name, every)
+            hint = f"; did you mean {near}?" if near else ""
+            raise DumbbellError(
+                f"--algorithm {name}: no congestion control of one path{hint} Known: "
+                f"{', '.join(every)}",
+                code=Code.SELECTION,
+            )
+    return list(dict.fromkeys(names))
+
+
+class Progress:
+    """Says how far the ranking is, a line each few seconds."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, runs: int, most: int, best: str) -> None:
+        """Told after each run."""
+        now = time.monotonic()
+        if now - self._last >= _BETWEEN_S:
+            self._last = now
+            say(f"{runs} of at most {most} runs; the most probable so far: {best}")

@@ -1,0 +1,136 @@
+"""Judges `dumbbell fit` on drawn transfers, and writes the tables of docs/fit.md.
+
+    python -m tests.write_fit_page                       # 500 captures of the simulator
+    python -m tests.write_fit_page --engine linux:7.3 --cases 100
+    python -m tests.write_fit_page --algorithms --cases 100
+
+`--seed` is the seed of the first case; anyone can take other cases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dumbbell.fit.path import estimate
+from tests.fit.cases import ACCESS, Case, draw, suits_linux
+from tests.fit.judge import Judged, judged, read
+from tests.fit.kernel import captured_on
+from tests.fit.told import Told, algorithm_table, told
+from tests.helpers import ROOT
+
+PAGE = ROOT / "docs/fit.md"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Judges the cases, prints the table, and writes it into the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1_000_000)
+    parser.add_argument("--engine", default="sim")
+    parser.add_argument("--algorithms", action="store_true", help="rank algorithms, too (slow)")
+    parser.add_argument("--print", action="store_true", help="do not write the page")
+    wanted = parser.parse_args(arguments)
+    found, ranked = judge_all(wanted.cases, wanted.seed, wanted.engine, wanted.algorithms)
+    command = f"python -m tests.write_fit_page --cases {wanted.cases} --seed {wanted.seed}"
+    command += "" if wanted.engine == "sim" else f" --engine {wanted.engine}"
+    lines = [f"{len(found)} captures: `{command}{' --algorithms' * wanted.algorithms}`", ""]
+    lines += algorithm_table(ranked) if wanted.algorithms else table(found)
+    sys.stdout.write("\n".join(lines) + "\n")
+    if not wanted.print:
+        name = f"{'algorithms' if wanted.algorithms else 'estimates'} {wanted.engine}"
+        write(PAGE, name, lines)
+
+
+def judge_all(cases: int, seed: int, engine: str, ranking: bool) -> tuple[list[Judged], list[Told]]:
+    """Judges `cases` drawn transfers; those that an engine cannot run are drawn again."""
+    found: list[Judged] = []
+    ranked: list[Told] = []
+    begin, number = time.monotonic(), seed
+    with TemporaryDirectory() as folder:
+        while len(found) < cases:
+            case = draw(number, linux=engine != "sim")
+            number += 1
+            if engine != "sim" and not suits_linux(case):
+                continue
+            file = Path(folder) / "case.pcapng"
+            file.write_bytes(_capture(case, engine))
+            seen = read(str(file))
+            path = estimate(seen)
+            found.append(judged(case.truth, seen, path))
+            if ranking:
+                ranked.append(told(case.truth, seen, path))
+            if len(found) % 20 == 0:
+                seconds = time.monotonic() - begin
+                sys.stderr.write(f"{len(found)} of {cases}, {seconds:.0f} s\n")
+    return found, ranked
+
+
+def _capture(case: Case, engine: str) -> bytes:
+    return case.capture() if engine == "sim" else captured_on(case, engine)
+
+
+def table(found: Sequence[Judged]) -> list[str]:
+    """Accuracy of the estimates, on plain paths and on access links."""
+    plain = [one for one in found if one.truth.path not in ACCESS]
+    access = [one for one in found if one.truth.path in ACCESS]
+    lines = [
+        "| quantity | goal | plain paths | access links | all |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name, goal, rule in _ROWS:
+        shares = [_share(rule(one) for one in group) for group in (plain, access, list(found))]
+        lines.append(f"| {name} | {goal} | {' | '.join(shares)} |")
+    return lines
+
+
+def _within(error: float | None, most: float) -> bool | None:
+    return None if error is None else abs(error) <= most
+
+
+def _base_rtt(one: Judged) -> bool | None:
+    return one.rtt_error is not None and abs(one.rtt_error) <= 0.03
+
+
+_ROWS = (
+    ("base RTT within 3 %", "95 %", _base_rtt),
+    ("rate is said, not only a bound", "–", lambda one: one.rate_error is not None),
+    ("rate within 3 %, if said", "95 %", lambda one: _within(one.rate_error, 0.03)),
+    ("queue limit is said, not only a bound", "–",
+     lambda one: None if one.truth.limit_packets is None else one.limit_error is not None),
+    ("queue limit within 20 %, if said", "80 %", lambda one: _within(one.limit_error, 0.2)),
+    ("bounds hold", "–", lambda one: one.bounds_hold),
+    ("kind of queue is said", "–",
+     lambda one: None if one.truth.queue is None else one.queue != "unknown"),
+    ("kind of queue right, if said", "80 %",
+     lambda one: None if one.truth.queue is None or one.queue == "unknown"
+     else one.queue == one.truth.queue),
+    ("limiting factor right", "95 %",
+     lambda one: None if one.true_factor is None else one.factor == one.true_factor),
+)  # fmt: skip
+
+
+def _share(right: Iterable[bool | None]) -> str:
+    known = [one for one in right if one is not None]
+    if not known:
+        return "–"
+    return f"{100 * sum(known) / len(known):.0f} % of {len(known)}"
+
+
+def write(page: Path, name: str, lines: Sequence[str]) -> None:
+    """Writes lines between the markers `<!-- name -->` and `<!-- end name -->`."""
+    text = page.read_text(encoding="utf-8")
+    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{page}: lacks the markers of {name}")
+    page.write_text(before + begin + "\n".join(lines) + "\n" + end + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
