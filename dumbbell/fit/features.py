@@ -1,10 +1,10 @@
 """Features of a transfer that tell algorithms apart, as the tap sees them.
 
 Each group is a vector; `distance` of two groups is their mean absolute difference. Sources: in
-flight over time and its reaction to loss (Gordon: Mishra et al. 2019; CCAnalyzer: Ware et al. 2024; Nebby:
-Mishra et al. 2024), growth per RTT (Yang et al. 2011, "TCP Congestion Avoidance Algorithm
-Identification"), pacing gaps and probing cycles (Cardwell et al. 2016). Delays and sizes are
-relative to the path, so that a twin compares with its capture.
+flight over time and its reaction to loss (Gordon: Mishra et al. 2019; CCAnalyzer: Ware et al.
+2024; Nebby: Mishra et al. 2024), growth per RTT (Yang et al. 2011, "TCP Congestion Avoidance
+Algorithm Identification"), pacing gaps and probing cycles (Cardwell et al. 2016). Delays and sizes
+are relative to the path, so that a twin compares with its capture.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Kind of shaper: a plain link, a policer, a token bucket with its burst, a slotted link.
 
 A token bucket lets pass at most rate x time + burst in any interval (RFC 2697). A policer drops
-when the bucket is empty, and no queue grows (Flach et al. 2016, "An Internet-Wide Analysis of Traffic
-Policing").
+when the bucket is empty, and no queue grows (Flach et al. 2016, "An Internet-Wide Analysis of
+Traffic Policing").
 """
 
 from __future__ import annotations
