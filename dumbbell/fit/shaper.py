@@ -59,29 +59,31 @@ def shaper(seen: Observed, rate: Rate, lost: Losses) -> Shaper:
         said = f"packets are delivered together, up to {slots * 1e3:.2g} ms apart"
         wait = measured(slots, 0.2 * slots, said)
         return Shaper("slots", rate.rate_bps, _NO_BURST, wait, said)
-    burst = _burst(seen, bps)
-    if burst > max(12 * seen.frame_bytes, 0.004 * bps / 8):
+    burst, noise = _burst(seen, rate, bps)
+    if burst > 3 * noise + 4 * seen.frame_bytes:
         said = f"{burst / 1e3:.3g} kB more than the rate were delivered after a pause"
-        found = measured(burst, 0.15 * burst, said)
+        found = measured(burst, 0.1 * burst, said)
         return Shaper("token bucket", rate.rate_bps, found, _NO_WAIT, said)
     return Shaper("link", rate.rate_bps, _NO_BURST, _NO_WAIT, rate.rate_bps.evidence)
 
 
-def _burst(seen: Observed, bps: float) -> float:
-    """Most bytes that were delivered beyond the rate in the first stretch of the transfer."""
+def _burst(seen: Observed, rate: Rate, bps: float) -> tuple[float, float]:
+    """Most bytes delivered beyond the rate after a pause, and the most while packets waited.
+
+    A bucket has no tokens while packets wait, so the second number is the noise of ACKs.
+    """
     wire = seen.frame_bytes / seen.payload_bytes
     excess = seen.delivered_bytes * wire - bps / 8 * seen.ack_s
-    least = np.minimum.accumulate(excess)
-    beyond = excess - least
-    # Compressed ACKs make short bursts anywhere; those of the bucket last.
-    smooth = (
-        np.minimum(beyond[:-3], np.minimum(beyond[1:-2], beyond[2:-1]))
-        if len(beyond) > 3
-        else beyond
-    )
-    top = float(smooth.max()) if len(smooth) else 0.0
-    again = int((np.diff((smooth > 0.6 * top).astype(int)) == 1).sum())
-    return 0.0 if again > 30 else top
+    beyond = excess - np.minimum.accumulate(excess)
+    width = float(rate.from_s[1] - rate.from_s[0]) if len(rate.from_s) > 1 else 1.0
+    place = ((seen.ack_s - rate.from_s[0]) / width).astype(int)
+    place = np.clip(place, 0, len(rate.busy) - 1)
+    noise = 0.0
+    for number in np.flatnonzero(rate.busy & np.roll(rate.busy, 1)):
+        inside = excess[np.searchsorted(place, number) : np.searchsorted(place, number + 1)]
+        if len(inside):
+            noise = max(noise, float(np.ptp(inside)))
+    return float(beyond.max()) + seen.frame_bytes, noise
 
 
 def _slots(seen: Observed, bps: float) -> float | None:
@@ -115,7 +117,7 @@ def _policer(seen: Observed, lost: Losses, busy_share: float) -> Shaper | None:
         return None
     # A full queue has the bytes of the bucket waiting; before a policer none of them wait.
     waiting = float(np.median(lost.delay_s[usable])) * best.rate_bytes
-    certain = best.misfit < _CERTAIN and waiting < 0.6 * best.burst_bytes
+    certain = best.misfit < _CERTAIN and waiting < 0.4 * best.burst_bytes
     if not certain and (best.misfit > _LIKELY or _queues(seen, rate, lost, busy_share)):
         return None
     train = train_rate(seen)
