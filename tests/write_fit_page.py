@@ -33,10 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1_000_000)
     parser.add_argument("--engine", default="sim")
     parser.add_argument("--algorithms", action="store_true", help="rank algorithms, too (slow)")
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop after this time")
     parser.add_argument("--print", action="store_true", help="do not write the page")
     wanted = parser.parse_args(arguments)
-    found, ranked = judge_all(wanted.cases, wanted.seed, wanted.engine, wanted.algorithms)
-    command = f"python -m tests.write_fit_page --cases {wanted.cases} --seed {wanted.seed}"
+    found, ranked = judge_all(wanted)
+    command = f"python -m tests.write_fit_page --cases {len(found)} --seed {wanted.seed}"
     command += "" if wanted.engine == "sim" else f" --engine {wanted.engine}"
     lines = [f"{len(found)} captures: `{command}{' --algorithms' * wanted.algorithms}`", ""]
     lines += algorithm_table(ranked) if wanted.algorithms else table(found)
@@ -46,13 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write(PAGE, name, lines)
 
 
-def judge_all(cases: int, seed: int, engine: str, ranking: bool) -> tuple[list[Judged], list[Told]]:
-    """Judges `cases` drawn transfers; those that an engine cannot run are drawn again."""
+def judge_all(wanted: argparse.Namespace) -> tuple[list[Judged], list[Told]]:
+    """Judges drawn transfers; those that an engine cannot run are drawn again."""
     found: list[Judged] = []
     ranked: list[Told] = []
-    begin, number = time.monotonic(), seed
+    begin, number, engine = time.monotonic(), wanted.seed, wanted.engine
     with TemporaryDirectory() as folder:
-        while len(found) < cases:
+        while len(found) < wanted.cases and time.monotonic() - begin < 60 * wanted.minutes:
             case = draw(number, linux=engine != "sim")
             number += 1
             if engine != "sim" and not suits_linux(case):
@@ -62,11 +63,11 @@ def judge_all(cases: int, seed: int, engine: str, ranking: bool) -> tuple[list[J
             seen = read(str(file))
             path = estimate(seen)
             found.append(judged(case.truth, seen, path))
-            if ranking:
+            if wanted.algorithms:
                 ranked.append(told(case.truth, seen, path))
-            if len(found) % 20 == 0:
+            if len(found) % 10 == 0:
                 seconds = time.monotonic() - begin
-                sys.stderr.write(f"{len(found)} of {cases}, {seconds:.0f} s\n")
+                sys.stderr.write(f"{len(found)} of {wanted.cases}, {seconds:.0f} s\n")
     return found, ranked
 
 

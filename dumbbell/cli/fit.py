@@ -40,6 +40,17 @@ def fit(
         int, typer.Option(min=1, max=100, help="Paths drawn for an algorithm near the best.")
     ] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 1,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUE",
+            help="Change of the twin to try: cc=bbr3,cubic, queue=cake,fq_codel, "
+            "buffer=50 packets, loss=0; may be repeated.",
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Page (HTML), one file: capture and twin over time.")
+    ] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Fit a twin to a transfer: its path, what limited it, and its congestion control."""
@@ -48,14 +59,24 @@ def fit(
         from dumbbell.fit.display import as_json, shown
         from dumbbell.fit.fitting import fit as fitted
 
-        check_places(output, json_file)
+        check_places(output, json_file, html)
         names = known(algorithms) if rank else []
         found = fitted(
-            capture, connection, algorithms=names, draws=draws, seed=seed, progress=Progress()
+            capture,
+            connection,
+            algorithms=names,
+            draws=draws,
+            seed=seed,
+            what_if=what_if or (),
+            progress=Progress(),
         )
         console.out.print(shown(found))
         if output is not None:
             write_output(output, found.experiment)
             say(f"The twin: {output}. Run it: dumbbell run {output}")
+        if html is not None:
+            from dumbbell.fit.page import page
+
+            write_output(html, page(found))
         if json_file is not None:
             write_json(json_file, as_json(found))

@@ -10,6 +10,7 @@ from rich.text import Text
 from dumbbell.fit.estimate import Estimate
 from dumbbell.fit.fitting import Fit
 from dumbbell.fit.residual import unexplained
+from dumbbell.fit.what_if import Outcome
 from dumbbell.metrics.numbers import percent
 from dumbbell.summary.fit import add_columns, plain_table, titled
 
@@ -40,7 +41,8 @@ def verdicts(fit: Fit) -> list[str]:
     path = fit.path
     found = [f"Limited by: {path.factor.name}. {_capital(path.factor.why)}."]
     changes = f", its rate changes ({len(path.rate.steps)} levels)" if path.rate.wanders else ""
-    found.append(f"Shaper: {path.shaper.kind}{changes}. {_capital(path.shaper.evidence)}.")
+    if path.shaper.kind != path.factor.name:
+        found.append(f"Shaper: {path.shaper.kind}{changes}. {_capital(path.shaper.evidence)}.")
     found.append(f"Queue: {path.queue.kind}. {_capital(path.queue.evidence)}.")
     if path.losses.reordered_share > 0:
         found.append(f"Reordered: {percent(path.losses.reordered_share)} of the packets.")
@@ -79,6 +81,8 @@ def shown(fit: Fit) -> RenderableType:
         parts.append(_ranking(fit))
     if fit.residues:
         parts.append(_residues(fit))
+    if fit.outcomes:
+        parts.append(_outcomes(fit))
     parts += [Text(line) for line in verdicts(fit)]
     return Group(*parts)
 
@@ -88,11 +92,12 @@ def _estimates(fit: Fit) -> RenderableType:
     add_columns(table, ["", "unit"], ["value", "from", "to"])
     table.add_column("evidence", overflow="fold")
     for name, unit, one, factor in quantities(fit):
-        table.add_row(name, unit, *_interval(one, factor), one.evidence)
+        table.add_row(name, unit, *interval_cells(one, factor), one.evidence)
     return titled("Estimates", table)
 
 
-def _interval(one: Estimate, factor: float) -> tuple[str, str, str]:
+def interval_cells(one: Estimate, factor: float) -> tuple[str, str, str]:
+    """Cells of an estimate: value, least and greatest."""
     if one.value is None:
         return "unknown", "", ""
     value = f"{one.value * factor:.4g}"
@@ -126,6 +131,34 @@ def _residues(fit: Fit) -> RenderableType:
     return titled(f"Residual: the twin with {fit.algorithm}", table)
 
 
+def _outcomes(fit: Fit) -> RenderableType:
+    table = plain_table()
+    columns = ["goodput\nMbit/s", "delay 95 %\nms", "completion\ns", "lost\n%"]
+    add_columns(table, ["what if"], columns)
+    for one in fit.outcomes:
+        table.add_row(one.change.name, *outcome_cells(one))
+    title = "What if: median (least–greatest) over drawn paths; delay: RTT beyond the base RTT"
+    return titled(title, table)
+
+
+def outcome_cells(one: Outcome) -> list[str]:
+    """Cells of an outcome: goodput, delay, completion, loss."""
+    scaled = (
+        (one.goodput_bps, 1e-6),
+        (one.delay_s, 1e3),
+        (one.completion_s, 1.0),
+        (one.lost_share, 100.0),
+    )
+    return [_ranged(values, factor) for values, factor in scaled]
+
+
+def _ranged(values: tuple[float, float, float], factor: float) -> str:
+    if any(value != value for value in values):
+        return "not in time"
+    middle, low, high = (f"{value * factor:.3g}" for value in values)
+    return f"{middle} ({low}–{high})"
+
+
 def as_json(fit: Fit) -> dict[str, Any]:
     """Estimates, verdicts, ranking and residual as JSON values; unknown is null."""
     ranking = fit.ranking
@@ -156,6 +189,12 @@ def as_json(fit: Fit) -> dict[str, Any]:
             "stretch_s": ranking.stretch_s,
             "probabilities": {one.name: one.probability for one in ranking.ranked},
         },
+        "what_if": [
+            {"change": o.change.name, "goodput_bps": o.goodput_bps, "delay_s": o.delay_s,
+             "completion_s": [v if v == v else None for v in o.completion_s],
+             "lost_share": o.lost_share}
+            for o in fit.outcomes
+        ],
         "residual": [
             {"name": r.name, "capture": r.captured, "twin_from": r.low, "twin_to": r.high,
              "explained": r.explained}

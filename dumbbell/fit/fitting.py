@@ -17,6 +17,8 @@ from dumbbell.fit.path import Path, estimate
 from dumbbell.fit.residual import Residue, residual
 from dumbbell.fit.running import run_twin
 from dumbbell.fit.twin import Sketch, drawn, sketch
+from dumbbell.fit.what_if import Outcome, changes
+from dumbbell.fit.what_if import what_if as tried
 from dumbbell.fit.written import text
 
 #: Twins with drawn paths that the residual compares with.
@@ -37,6 +39,7 @@ class Fit:
         twins: Runs of the twin with drawn paths, as its tap sees them; the first is the estimate.
         residues: Quantities of capture and twins.
         notes: What the capture lacks.
+        outcomes: Outcomes of the twin as it is and of each change of `what_if`.
     """
 
     capture: str
@@ -47,6 +50,7 @@ class Fit:
     twins: tuple[Observed, ...]
     residues: tuple[Residue, ...]
     notes: tuple[str, ...]
+    outcomes: tuple[Outcome, ...] = ()
 
     @property
     def algorithm(self) -> str:
@@ -76,6 +80,7 @@ def fit(
     draws: int = 3,
     seed: int = 1,
     workers: int = 2,
+    what_if: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Fit:
     """Fits a transfer: from its capture to the path, the limit and the algorithm.
@@ -89,12 +94,14 @@ def fit(
         draws: Paths drawn within the uncertainty for an algorithm near the best.
         seed: Seed of these draws.
         workers: Simulations at once.
+        what_if: Changes of the twin to try, as `cc=bbr3,cubic`, `queue=cake`, `buffer=50 packets`.
         progress: Told runs so far, the most that may follow, and the best name.
 
     Raises:
         CaptureError: The file cannot be read, or has no TCP connection with data.
-        DumbbellError: It has no such connection.
+        DumbbellError: It has no such connection, or a change is unknown.
     """
+    wanted = changes(what_if)
     row, notes = chosen(path, connection)
     seen = observe(path, row)
     notes += lacking(seen)
@@ -122,7 +129,12 @@ def fit(
         best = ranking.ranked[0].name if ranking is not None else "cubic"
         twins = tuple(_twins(seen, values, best, seed))
         residues = residual(seen, twins)
-    return Fit(str(path), seen, found, values, ranking, twins, residues, tuple(notes))
+    outcomes: tuple[Outcome, ...] = ()
+    if wanted and values is not None:
+        outcomes = tried(
+            seen, values, ranking, wanted, seed=seed, workers=workers, progress=progress
+        )
+    return Fit(str(path), seen, found, values, ranking, twins, residues, tuple(notes), outcomes)
 
 
 def _twins(seen: Observed, one: Sketch, algorithm: str, seed: int) -> list[Observed]:

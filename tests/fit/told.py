@@ -42,7 +42,7 @@ _PROBES = ("bbr", "bbr3", "copa", "ledbat++", "vegas", "nv", "cdg")
 def told(truth: Truth, seen: Observed, path: Path) -> Told:
     """Ranks the algorithms of a case."""
     one = sketch(seen, path)
-    found = rank(seen, one, possible(seen, ALGORITHMS), workers=1)
+    found = rank(seen, one, possible(seen, ALGORITHMS), draws=2, workers=1)
     names = [ranked.name for ranked in found.ranked]
     rounds = found.stretch_s / max(one.rtt_s, 1e-5)
     moves = len(seen.lost_s) > 0 or truth.algorithm in _PROBES
