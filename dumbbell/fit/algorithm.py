@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.fit.features import Scale, distances, features
+from dumbbell.fit.features import NAMES, Scale, distances, features
 from dumbbell.fit.observe import Observed
 from dumbbell.fit.running import run_twin
 from dumbbell.fit.twin import Sketch, drawn
@@ -198,7 +198,8 @@ def _told(
         near = [one.name for one in ranked if one.probability > 0.1]
         return False, f"{', '.join(near)} explain it about equally well"
     name, gap = _decided(best, second)
-    return True, f"{name} tells {best.name} from {second.name} ({gap:.2f} nearer)"
+    nearer = f"{best.name} is {gap:.2f} nearer than {second.name}"
+    return True, f"decided by the {name}: {nearer}"
 
 
 def _decided(best: Ranked, second: Ranked) -> tuple[str, float]:
@@ -209,4 +210,4 @@ def _decided(best: Ranked, second: Ranked) -> tuple[str, float]:
         for (name, weight), a, b in zip(weights, best.distances, second.distances, strict=True)
     ]
     gap, name = max(gaps)
-    return name, gap
+    return NAMES[name], gap

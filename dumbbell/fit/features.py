@@ -19,6 +19,20 @@ from dumbbell.fit.observe import Observed
 Floats = NDArray[np.float64]
 #: Equal parts of the time of a transfer.
 BINS = 80
+#: Groups as sentences name them.
+NAMES = {
+    "flight": "bytes in flight over time",
+    "early": "bytes in flight of the first RTTs",
+    "flight spread": "distribution of the bytes in flight",
+    "rtt": "RTT over time",
+    "rtt spread": "distribution of the RTTs",
+    "cycles": "cycles of the bytes in flight",
+    "growth": "growth per RTT",
+    "losses": "number of losses",
+    "reaction": "reaction to loss",
+    "gaps": "gaps between packets",
+    "rate": "delivery rate over time",
+}
 _QUANTILES = np.linspace(0.04, 0.96, 24)
 _LAGS = 24
 

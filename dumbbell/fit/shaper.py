@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dumbbell.fit.base_rtt import bottleneck_is_behind
 from dumbbell.fit.bucket import fit_bucket
 from dumbbell.fit.estimate import Estimate, measured, unknown
 from dumbbell.fit.loss import Losses
@@ -40,6 +41,8 @@ class Shaper:
     evidence: str
 
 
+#: Frames that a gap between deliveries of bunched data lasts.
+_BUNCHED = 3.5
 #: Share of packets and losses that may contradict a bucket that is certain, and one that is likely.
 _CERTAIN, _LIKELY = 0.02, 0.25
 _NO_BURST = unknown("bursts are not longer than packets in a row")
@@ -54,7 +57,7 @@ def shaper(seen: Observed, rate: Rate, lost: Losses) -> Shaper:
     bps = rate.rate_bps.value
     if bps is None or rate.wanders or rate.busy_share < 0.1:
         return Shaper("link", rate.rate_bps, _NO_BURST, _NO_WAIT, rate.rate_bps.evidence)
-    slots = _slots(seen, bps)
+    slots = _slots(seen, rate, bps)
     if slots is not None:
         said = f"packets are delivered together, up to {slots * 1e3:.2g} ms apart"
         wait = measured(slots, 0.2 * slots, said)
@@ -86,17 +89,23 @@ def _burst(seen: Observed, rate: Rate, bps: float) -> tuple[float, float]:
     return float(beyond.max()) + seen.frame_bytes, noise
 
 
-def _slots(seen: Observed, bps: float) -> float | None:
-    """Longest wait for a slot, if most data is delivered in bunches; None: in no slots."""
-    gaps = np.diff(seen.ack_s)
-    if len(gaps) < 200:
+def _slots(seen: Observed, rate: Rate, bps: float) -> float | None:
+    """Longest wait for a slot, if data is delivered in bunches while packets wait; None: it is not.
+
+    Behind the bottleneck data shows it, before it the ACKs, which may be bunched on their own way.
+    """
+    behind = bottleneck_is_behind(seen)
+    at = seen.ack_s if behind else seen.sent_s
+    gaps, begin = np.diff(at), at[:-1]
+    if len(gaps) < 200 or len(rate.from_s) < 2:
         return None
-    frame = seen.frame_bytes * 8 / bps
-    joined = gaps < 0.3 * frame
-    long = gaps > 4 * frame
-    if joined.mean() > 0.6 and long.sum() > 50 and gaps[long].sum() > 0.6 * gaps.sum():
-        return float(np.quantile(gaps[long], 0.98))
-    return None
+    width = float(rate.from_s[1] - rate.from_s[0])
+    place = np.clip(((begin - rate.from_s[0]) / width).astype(int), 0, len(rate.busy) - 1)
+    busy = gaps[rate.busy[place] & (begin >= rate.from_s[0])]
+    long = busy[busy > _BUNCHED * seen.frame_bytes * 8 / bps]
+    if len(long) < 50 or long.sum() < 0.6 * busy.sum():
+        return None
+    return float(np.quantile(long, 0.9 if behind else 0.99))
 
 
 def _policer(seen: Observed, lost: Losses, busy_share: float) -> Shaper | None:
