@@ -29,6 +29,7 @@ def quantities(fit: Fit) -> list[tuple[str, str, Estimate, float]]:
         ("rate", "Mbit/s", rate, 1e-6),
         ("burst", "kB", path.shaper.burst_bytes, 1e-3),
         ("wait for slots", "ms", path.shaper.wait_s, 1e3),
+        ("competing traffic", "Mbit/s", path.competing.rate_bps, 1e-6),
         ("queue limit", "packets", path.queue.limit_packets, 1.0),
         ("random loss", "%", path.losses.random_share, 100.0),
         ("receive window", "kB", path.limits.window_bytes, 1e-3),
@@ -44,6 +45,9 @@ def verdicts(fit: Fit) -> list[str]:
     if path.shaper.kind != path.factor.name:
         found.append(f"Shaper: {path.shaper.kind}{changes}. {_capital(path.shaper.evidence)}.")
     found.append(f"Queue: {path.queue.kind}. {_capital(path.queue.evidence)}.")
+    if path.competing.kind in ("steady", "elastic"):
+        said = _capital(path.competing.evidence)
+        found.append(f"Competing traffic: {path.competing.kind}. {said}.")
     if path.losses.reordered_share > 0:
         found.append(f"Reordered: {percent(path.losses.reordered_share)} of the packets.")
     ranking = fit.ranking
@@ -180,6 +184,7 @@ def as_json(fit: Fit) -> dict[str, Any]:
         ],
         "factor": {"name": fit.path.factor.name, "why": fit.path.factor.why},
         "shaper": fit.path.shaper.kind,
+        "competing": fit.path.competing.kind,
         "queue": fit.path.queue.kind,
         "algorithms": None
         if ranking is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dumbbell.fit.base_rtt import BaseRtt, base_rtt, bottleneck_is_behind
+from dumbbell.fit.competing import NOT_ASKED, Competing, competing, with_capacity
 from dumbbell.fit.estimate import unknown
 from dumbbell.fit.factor import Factor, factor
 from dumbbell.fit.limits import Limits, limits
@@ -12,7 +13,7 @@ from dumbbell.fit.loss import Losses, losses
 from dumbbell.fit.observe import Observed
 from dumbbell.fit.queue import Queue, queue
 from dumbbell.fit.rate import Rate, rate
-from dumbbell.fit.shaper import Shaper, shaper
+from dumbbell.fit.shaper import Shaper, link, shaper
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Path:
         losses: Losses with the state of the queue.
         limits: Limits of the ends.
         factor: What limited the transfer.
+        competing: Other traffic at the bottleneck.
     """
 
     rtt: BaseRtt
@@ -38,6 +40,7 @@ class Path:
     losses: Losses
     limits: Limits
     factor: Factor
+    competing: Competing
 
 
 def estimate(seen: Observed) -> Path:
@@ -47,10 +50,16 @@ def estimate(seen: Observed) -> Path:
     rtt = base_rtt(seen, bps)
     lost = losses(seen, rtt.path.value, found)
     shaped = shaper(seen, found, lost)
+    other = competing(seen, found) if shaped.kind in ("link", "token bucket") else NOT_ASKED
+    if other.capacity_bps is not None:
+        found = with_capacity(found, other)
+        lost = losses(seen, rtt.path.value, found)
+        shaped = link(found)
     queued = queue(seen, found, lost, shaped)
     if shaped.kind == "policer" or queued.kind in ("CoDel-like", "RED-like", "marks"):
         said = "drops of the policer or the queue discipline hide it"
         lost = replace(lost, random_share=unknown(said))
     ends = limits(seen, rtt.path.value, rtt.near.value)
     why = factor(seen, found, lost, shaped, ends, rtt.path.value)
-    return Path(rtt, bottleneck_is_behind(seen), found, shaped, queued, lost, ends, why)
+    behind = bottleneck_is_behind(seen)
+    return Path(rtt, behind, found, shaped, queued, lost, ends, why, other)

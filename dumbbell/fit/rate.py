@@ -159,20 +159,27 @@ def train_rate(seen: Observed) -> float | None:
     bottleneck sends, if ACKs keep their distances. If pairs of ACKs share a greater rate, the
     trains had pauses, and say nothing.
     """
-    long, short = _common_rate(seen, 5), _common_rate(seen, 2)
+    long, short = common_rate(seen, 5), common_rate(seen, 2)
     if long is None or (short is not None and short > 1.06 * long):
         return None
     return long
 
 
-def _common_rate(seen: Observed, length: int) -> float | None:
-    """Greatest rate that at least 4 % of the trains of this many ACKs share within 0.5 %."""
+def common_rate(
+    seen: Observed, length: int, where: NDArray[np.bool_] | None = None
+) -> float | None:
+    """Greatest rate that at least 4 % of the trains of this many ACKs share within 0.5 %.
+
+    `where`: True for the ACKs that may end a train.
+    """
     if len(seen.ack_s) < 40:
         return None
     wire = 8 * seen.frame_bytes / seen.payload_bytes
     spans = seen.ack_s[length:] - seen.ack_s[:-length]
     bytes_ = seen.delivered_bytes[length:] - seen.delivered_bytes[:-length]
     known = (spans > 0) & (bytes_ >= max(2, length // 2) * seen.payload_bytes)
+    if where is not None:
+        known &= where[length:]
     if known.sum() < 20:
         return None
     logs = np.sort(np.log(bytes_[known] * wire / spans[known]))

@@ -21,7 +21,7 @@ def run_twin(one: Sketch, algorithm: str, seed: int, like: Observed) -> Observed
 def run_contents(contents: Mapping[str, Any], seed: int, like: Observed) -> Observed:
     """Runs an experiment with one cell and one tap, see `run_twin`."""
     output = _core.run(load(contents).cells[0].scenario, seed)
-    found = _core.capture_series(output.capture or b"", 0, PACKETS_MAX)
+    found = _core.capture_series(output.capture or b"", 0, PACKETS_MAX)  # the twin's alone
     columns = {key: np.frombuffer(data, kind) for key, (kind, data) in found.items()}
     own = (columns["side"] == 0) & (columns["payload_bytes"] > 0)
     payload = int(columns["payload_bytes"][own].sum())

@@ -49,6 +49,11 @@ _NO_BURST = unknown("bursts are not longer than packets in a row")
 _NO_WAIT = unknown("deliveries are not in slots")
 
 
+def link(rate: Rate) -> Shaper:
+    """A plain link."""
+    return Shaper("link", rate.rate_bps, _NO_BURST, _NO_WAIT, rate.rate_bps.evidence)
+
+
 def shaper(seen: Observed, rate: Rate, lost: Losses) -> Shaper:
     """Kind of shaper and its parameters."""
     policed = _policer(seen, lost, rate.busy_share)
@@ -56,7 +61,7 @@ def shaper(seen: Observed, rate: Rate, lost: Losses) -> Shaper:
         return policed
     bps = rate.rate_bps.value
     if bps is None or rate.wanders or rate.busy_share < 0.1:
-        return Shaper("link", rate.rate_bps, _NO_BURST, _NO_WAIT, rate.rate_bps.evidence)
+        return link(rate)
     slots = _slots(seen, rate, bps)
     if slots is not None:
         said = f"packets are delivered together, up to {slots * 1e3:.2g} ms apart"
@@ -67,7 +72,7 @@ def shaper(seen: Observed, rate: Rate, lost: Losses) -> Shaper:
         said = f"{burst / 1e3:.3g} kB more than the rate were delivered after a pause"
         found = measured(burst, 0.1 * burst, said)
         return Shaper("token bucket", rate.rate_bps, found, _NO_WAIT, said)
-    return Shaper("link", rate.rate_bps, _NO_BURST, _NO_WAIT, rate.rate_bps.evidence)
+    return link(rate)
 
 
 def _burst(seen: Observed, rate: Rate, bps: float) -> tuple[float, float]:

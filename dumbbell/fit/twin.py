@@ -47,6 +47,7 @@ class Sketch:
         payload_total: Payload of the transfer; None: it did not end in the capture.
         duration_s: Time from the first to the last packet.
         spread: Relative spread of base RTT, rate, limit and burst.
+        other: Kind (`steady`, `elastic`) and rate (bit/s) of competing traffic; None: none.
     """
 
     near_s: float
@@ -68,6 +69,7 @@ class Sketch:
     payload_total: int | None
     duration_s: float
     spread: dict[str, float]
+    other: tuple[str, float] | None = None
 
     @property
     def rtt_s(self) -> float:
@@ -111,6 +113,9 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         payload_total=seen.row["unique_bytes"] if ended else None,
         duration_s=min(seen.duration_s, TIME_MAX_S),
         spread=_spread(path),
+        other=(path.competing.kind, path.competing.rate_bps.value or 0.0)
+        if path.competing.kind in ("steady", "elastic")
+        else None,
     )
 
 
@@ -207,11 +212,27 @@ def experiment(one: Sketch, algorithm: str, *, sampled: bool = False) -> dict[st
         "taps": [{"name": "tap", "at": end if at_end else "r", "link": "other"}],
         "duration": f"{max(0.05, one.duration_s):.6f} s",
     }
+    if one.other is not None:
+        _add_competing(contents, one)
     if 40 <= one.payload_bytes < _SHORT:
         contents["hosts"]["defaults"] = {"mtu": f"{one.payload_bytes + 52} bytes"}
     if not sampled:
         contents["sampling"] = {"keep": [], "capture": True}
     return contents
+
+
+def _add_competing(contents: dict[str, Any], one: Sketch) -> None:
+    """Another flow through the bottleneck, which does not pass the tap."""
+    kind, rate = one.other or ("steady", 0.0)
+    contents["hosts"]["x"] = {}
+    contents["links"].append(
+        {"name": "x", "between": ["r", "x"], "rate": "10 Gbit/s", "buffer": "10000 packets"}
+    )
+    ends = {"from": "x", "to": "d"} if one.behind else {"from": "s", "to": "x"}
+    # UDP's rate is that of the payload; a frame of 1490 bytes carries 1448.
+    udp = {"udp": {"rate": f"{max(1000, rate) * 1448 / 1490:.0f} bit/s"}}
+    what: dict[str, Any] = udp if kind == "steady" else {"tcp": "cubic"}
+    contents["flows"].append({"name": "other", **ends, **what})
 
 
 def _ns(seconds: float) -> str:
