@@ -37,6 +37,7 @@ class Fit:
         sketch: Values of the twin; None: the path is not known.
         ranking: Algorithms by probability; None: not ranked.
         twins: Runs of the twin with drawn paths, as its tap sees them; the first is the estimate.
+            None without a ranking.
         residues: Quantities of capture and twins.
         notes: What the capture lacks.
         outcomes: Outcomes of the twin as it is and of each change of `what_if`.
@@ -54,7 +55,7 @@ class Fit:
 
     @property
     def algorithm(self) -> str:
-        """Algorithm of the twin: the most probable one."""
+        """Algorithm of the twin: the most probable one; not ranked: CUBIC, Linux's default."""
         return self.ranking.ranked[0].name if self.ranking is not None else "cubic"
 
     @property
@@ -126,9 +127,9 @@ def fit(
             ranking = rank(
                 seen, values, names, draws=draws, seed=seed, workers=workers, progress=progress
             )
-        best = ranking.ranked[0].name if ranking is not None else "cubic"
-        twins = tuple(_twins(seen, values, best, seed))
-        residues = residual(seen, twins)
+        if ranking is not None:
+            twins = tuple(_twins(seen, values, ranking.ranked[0].name, seed))
+            residues = residual(seen, twins)
     outcomes: tuple[Outcome, ...] = ()
     if wanted and values is not None:
         outcomes = tried(

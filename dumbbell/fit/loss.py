@@ -56,7 +56,7 @@ def losses(seen: Observed, base_s: float | None, rate: Rate) -> Losses:
         values = np.array([bps for _, bps in rate.steps])
         place = np.clip(np.searchsorted(begins, left, side="right") - 1, 0, None)
         delays = delays * values[place] / rate_bps
-    full = float(np.sort(delays)[-min(8, len(delays))]) if len(delays) else 0.0
+    full = _full(delays, rate.wanders)
     at = seen.lost_s
     data = max(1, len(seen.sent_s))
     reordered = seen.row["reordered_packets"] / max(1, seen.row["data_packets"])
@@ -68,6 +68,13 @@ def losses(seen: Observed, base_s: float | None, rate: Rate) -> Losses:
     events = np.diff(at, prepend=-np.inf) > max(1.5 * base + full, 0.01)
     found = _random(before, events, full, data, rate_bps, seen)
     return Losses(at, before, events, len(at) / data, found, reordered, delays, full)
+
+
+def _full(delays: Floats, wanders: bool) -> float:
+    """Greatest delay, but for a few samples; where the rate changes, but for those at its steps."""
+    if not len(delays):
+        return 0.0
+    return float(np.quantile(delays, 0.97) if wanders else np.sort(delays)[-min(8, len(delays))])
 
 
 def _before(sent_s: Floats, delays: Floats, at: Floats, base_s: float) -> Floats:

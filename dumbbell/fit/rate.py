@@ -21,6 +21,8 @@ WANDERS = 1.25
 #: Fewest frames of a window: a frame more or less is a small error.
 _FRAMES = 60
 _WINDOWS_MAX = 400
+#: Trains beyond so many times the delivered rate are ACKs that were bunched on their way.
+_BUNCHED = 50.0
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ def rate(seen: Observed) -> Rate:
     low, middle, high = np.quantile(rates, (0.25, 0.5, 0.75)) if len(rates) else (0.0, 0.0, 0.0)
     alike = len(rates) >= 3 and (share > 0.3 or high < 1.05 * low)
     train = train_rate(seen)
-    if not alike or (train is not None and share < 0.6 and train > 1.08 * high):
+    if not alike or (train is not None and share < 0.6 and 1.08 * high < train < _BUNCHED * high):
         top = float(np.nanquantile(bps, 0.95))
-        if train is not None and train > 0.95 * top:
+        if train is not None and 0.95 * top < train < _BUNCHED * top:
             said = f"trains of packets are delivered at this rate; on average {np.nanmean(bps):.3g}"
             found = Estimate(train, 0.99 * train, 1.01 * train, "measured", said)
         else:
