@@ -44,7 +44,6 @@ _NAMES = {
     "in flight, median, kB": 4.0,
     "in flight, 95 %, kB": 6.0,
     "lost packets, %": 0.1,
-    "rounds of loss": 2.0,
 }
 
 
@@ -58,7 +57,7 @@ def residual(seen: Observed, twins: Sequence[Observed]) -> tuple[Residue, ...]:
         low, high = min(values), max(values)
         value = captured[number]
         wide = max(_TOLERATED * max(abs(value), abs(high)), least, (high - low) / 2)
-        if name.startswith(("lost", "rounds")):
+        if name.startswith("lost"):
             wide = max(wide, 0.5 * max(value, high))
         out.append(Residue(name, value, low, high, bool(low - wide <= value <= high + wide)))
     return tuple(out)
@@ -83,7 +82,6 @@ def _values(seen: Observed) -> list[float]:
     low, middle, high = np.quantile(rtt, (0.05, 0.5, 0.95)) if len(rtt) else (0.0, 0.0, 0.0)
     span = float(seen.ack_s[-1] - seen.sent_s[0]) if len(seen.ack_s) else 0.0
     total = float(seen.delivered_bytes[-1]) if len(seen.delivered_bytes) else 0.0
-    gaps = np.diff(seen.lost_s, prepend=-np.inf)
     return [
         total * 8e-6 / span if span > 0 else 0.0,
         float(low),
@@ -92,5 +90,4 @@ def _values(seen: Observed) -> list[float]:
         float(np.median(flight)) if len(flight) else 0.0,
         float(np.quantile(flight, 0.95)) if len(flight) else 0.0,
         100 * len(seen.lost_s) / max(1, len(seen.sent_s)),
-        float((gaps > max(0.01, 1.5 * float(np.median(rtt)) / 1e3 if len(rtt) else 0.01)).sum()),
     ]
