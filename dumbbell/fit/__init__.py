@@ -1,6 +1,9 @@
 """The twin of a captured transfer: its path, what limited it, its algorithm, and what if.
 
-`observe` reads arrays from a capture (`rounds`: RTTs). A file per estimated quantity: `base_rtt`,
-`rate`, `shaper`, `queue`, `loss`, `limits`, `factor`; `path` has them together. `twin` writes the
-experiment, `residual` compares both. Each estimate has an interval and its evidence.
+`fitting.fit` does it. `observe` reads arrays from a capture (`rounds`: RTTs, `chosen`: which
+connection, and what the capture lacks). A file per estimated quantity: `base_rtt`, `rate`,
+`shaper` (`bucket`: of a policer), `queue`, `loss`, `limits`, `competing`, `factor`; `path` has them
+together, each an `estimate` with an interval and evidence. `twin` makes the experiment, `written`
+its file, `running` runs it, `residual` compares both. `algorithm` ranks congestion controls by
+`features` with `weights`, `what_if` tries changes; `display`, `page`, `command` show everything.
 """
