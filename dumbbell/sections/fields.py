@@ -24,9 +24,9 @@ __all__ = [
     "Pipe", "Plugin", "Point", "Policer", "Prio", "Program", "Queue", "Quic", "RateTrace", "Red",
     "Reordering", "Repeats", "Requests", "Rewrite", "Route", "Router", "Rrul", "RrulBestEffort",
     "Rtt", "RttFair", "Sampling", "ScriptedDrop", "Search", "Serial", "Sfq", "Shaper", "Sink",
-    "Size", "SlotDistribution", "Slots", "Source", "Spray", "Spread", "StateLoss", "Subflow",
-    "Tap", "Tbf", "Tcp", "TcpDown", "TcpOptions", "TcpUp", "Template", "TimeRange", "Trace",
-    "Udp", "Until", "Video", "Voice", "Workload",
+    "Size", "SlotDistribution", "Slots", "Source", "Spray", "Spread", "StateLoss", "Subflow", "Tap",
+    "Tbf", "Tcp", "TcpDown", "TcpOptions", "TcpUp", "Template", "TimeRange", "Trace", "Udp",
+    "Until", "Video", "Voice", "Workload",
 ]  # fmt: skip
 
 

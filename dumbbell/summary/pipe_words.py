@@ -32,7 +32,7 @@ def pipe_words(pipe: Pipe) -> list[str]:
         words.append(f"{limits['limit_packets']} packets")
     if pipe["loss"] != "none":
         words.append(loss_words(pipe["loss"]))
-    own = netem.get("words")
+    own = limits.get("words") if kind == "netem" else None
     if own and own["loss"] != "none":
         words.append(loss_words(own["loss"]))
     return words
