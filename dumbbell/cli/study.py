@@ -51,13 +51,17 @@ class Scorecard:
         typer.Option("-o", "--output", help="Scorecard as a page: HTML, or Markdown (.md)."),
     ] = None
 
-    def refuse_all(self, name: str) -> None:
-        """Checks that no option of scorecards is given. Raises `DumbbellError`."""
+    def refuse_all(self, name: str, *, has_page: bool = False) -> None:
+        """Checks that no option of scorecards is given. Raises `DumbbellError`.
+
+        A study that `has_page` takes `-o`, too.
+        """
         from dumbbell.cards.card import names
         from dumbbell.codes import Code
         from dumbbell.errors import DumbbellError
 
-        given = {"--cc": self.cc, "--aqm": self.aqm, "--beside": self.beside, "-o": self.page}
+        page = None if has_page else self.page
+        given = {"--cc": self.cc, "--aqm": self.aqm, "--beside": self.beside, "-o": page}
         for option, value in given.items():
             if value is not None:
                 there = " and ".join(names())
@@ -117,7 +121,71 @@ class Scorecard:
             write_output(self.page, text)
 
 
+@dataclass(frozen=True)
+class DrawnCells:
+    """Options of the study `agreement`."""
+
+    cells: Annotated[
+        int | None, typer.Option(min=1, help="Cells that agreement draws. [default: 500]")
+    ] = None
+    cell_seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the drawn cells. [default: 1]")
+    ] = None
+
+    def refuse_all(self, name: str) -> None:
+        """Checks that no option is given. Raises `DumbbellError`."""
+        from dumbbell.codes import Code
+        from dumbbell.errors import DumbbellError
+
+        for option, value in {"--cells": self.cells, "--cell-seed": self.cell_seed}.items():
+            if value is not None:
+                raise DumbbellError(
+                    f"{option} is not for {name}, but for agreement", code=Code.GATE
+                )
+
+    def refuse_rest(self, given: Mapping[str, bool]) -> None:
+        """Checks that no option of other studies is given. Raises `DumbbellError`."""
+        from dumbbell.codes import Code
+        from dumbbell.errors import DumbbellError
+
+        for option, is_given in given.items():
+            if is_given:
+                raise DumbbellError(f"{option} is not for {AGREEMENT}", code=Code.GATE)
+
+    def compare(
+        self,
+        engine: str,
+        store: Path,
+        workers: int | None,
+        json_file: Path | None,
+        page: Path | None,
+        execution: Execution,
+    ) -> None:
+        """Compares both engines over drawn cells and shows the tables."""
+        from dumbbell.agreement import compare_drawn, display
+        from dumbbell.cli.sweeps import executed
+
+        check_places(json_file, page)
+        with executed(execution, workers):
+            found = compare_drawn(
+                self.cells or 500,
+                1 if self.cell_seed is None else self.cell_seed,
+                engine=engine,
+                store=store,
+                workers=workers,
+            )
+        for table in display.terminal(found):
+            console.out.print(table)
+        console.out.print(display.line(found), soft_wrap=True)
+        if json_file is not None:
+            write_json(json_file, display.to_json(found))
+        if page is not None:
+            write_output(page, display.markdown(found))
+
+
 StudyName = Annotated[str, typer.Argument(help="Name of a study, see `dumbbell study list`.")]
+#: Name of the study that draws its experiments.
+AGREEMENT = "agreement"
 study_app = typer.Typer(help="Replications of published studies.", no_args_is_help=True)
 
 
@@ -153,16 +221,33 @@ def study_run(
         ),
     ] = None,
     card: Scorecard,
+    drawn: DrawnCells,
     shard: ShardOption = None,
     execution: Rehearsed,
 ) -> None:
     """Run a study, print its tables, evaluate its claims.
 
-    `rfc9743 --cc NAME` and `rfc7928 --aqm NAME` measure a scorecard.
+    `rfc9743 --cc NAME` and `rfc7928 --aqm NAME` measure a scorecard. `agreement` draws cells and
+    compares the simulator with a kernel.
     """
     with guarded():
         from dumbbell.cards.card import names
 
+        if name == AGREEMENT:
+            drawn.refuse_rest(
+                {
+                    "--part": bool(part),
+                    "--repeats": repeats is not None,
+                    "--engine": engine != "sim",
+                    "--shard": shard is not None,
+                    "--dry-run": execution.dry_run,
+                }
+            )
+            card.refuse_all(name, has_page=True)
+            kernel, kept = against or "linux:7.3", store or DEFAULT_STORE
+            drawn.compare(kernel, kept, workers, json_file, card.page, execution)
+            return
+        drawn.refuse_all(name)
         if name in names():
             card.refuse_rest(name, {"--shard": shard is not None, "--dry-run": execution.dry_run})
             card.measure(name, part, engine, repeats, workers, store, json_file, against, execution)

@@ -266,6 +266,16 @@ SUBJECTS = (
         ("goodput_mbps", "rtt_ms"),
         ("import",),
     ),
+    Subject(
+        "agreement",
+        ("validation", "accuracy", "drawn", "random experiments"),
+        "How closely the simulator agrees with a kernel over experiments that a seed draws: "
+        "`dumbbell study run agreement --cells 90 --against linux:7.3`.",
+        ("engine",),
+        ("goodput_mbps", "rtt_mean_ms", "retransmissions_at_tap"),
+        ("agreement-drawn", "agreement"),
+        ("two-flows",),
+    ),
 )
 
 
