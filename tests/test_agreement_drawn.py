@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell.agreement import Cell, compare_drawn, draw_cells
-from dumbbell.agreement.cells import PACKET_BITS, seconds
+from dumbbell.agreement.cells import PACKET_BITS
 from dumbbell.agreement.display import aims_met, line, markdown
-from dumbbell.agreement.experiments import experiments, neighbours
+from dumbbell.agreement.experiments import experiments
 from dumbbell.agreement.kinds import KINDS
 from dumbbell.agreement.verdict import QUANTITIES, Verdict, compare_tables, compared
 from dumbbell.cli import app
@@ -73,7 +73,8 @@ def test_a_doubled_rtt_is_outside_in_most_cells() -> None:
 
 def _doubled(cell: Cell) -> Cell:
     template = dict(cell.network["template"]["dumbbell"])
-    template["rtt"] = f"{2 * seconds(template['rtt']) * 1e6:.0f} us"
+    number, unit = template["rtt"].split()
+    template["rtt"] = f"{2 * float(number):g} {unit}"
     fields = {one: getattr(cell, one) for one in ("number", "kind", "words", "flows", "duration_s")}
     return Cell(**fields, network={"template": {"dumbbell": template}}, is_random=False)
 
@@ -98,24 +99,24 @@ def test_few_retransmissions_are_a_share_of_twenty() -> None:
     assert found.verdict is Verdict.CLOSE
 
 
-def test_a_cell_outside_whose_neighbours_agree_is_on_an_edge() -> None:
+def test_a_cell_outside_that_agrees_with_jitter_is_a_matter_of_phase() -> None:
     apart = compared(CELLS[0], "cubic", GOODPUT, (12.0,), (10.0,))
     near = compared(CELLS[0], "cubic", GOODPUT, (12.0, 10.0, 11.0), (10.0, 11.0, 12.0))
     far = compared(CELLS[0], "cubic", GOODPUT, (12.0, 12.1, 12.2), (10.0, 10.1, 10.2))
-    assert apart.with_neighbours(near).verdict is Verdict.EDGE
-    assert apart.with_neighbours(far).verdict is Verdict.OUTSIDE
-    assert apart.with_neighbours(far).difference == pytest.approx(0.2)
+    assert apart.beside(near).verdict is Verdict.PHASE
+    assert apart.beside(far).verdict is Verdict.OUTSIDE
+    assert apart.beside(far).difference == pytest.approx(0.2)
 
 
-def test_neighbours_differ_by_the_delays_and_the_start() -> None:
-    cell = next(cell for cell in CELLS if not cell.is_random)
-    (file,) = neighbours([cell], "linux-6.12", steps=3).values()
-    points = file["factors"]["points"]
-    rtts = [one["cell"]["value"]["dumbbell"]["rtt"] for one in points]
-    base = seconds(rtts[0])
-    assert rtts[1:] == [f"{round(base * 1e9 * (1 + step * 1e-4))} ns" for step in (1, 2)]
-    assert [one["flows"]["value"][0].get("start") for one in points] == [None, "137 us", "274 us"]
-    dumbbell.run(file)
+def test_jitter_of_acks_is_half_a_packet_time_and_keeps_their_order() -> None:
+    cell = next(one for one in CELLS if one.packet_s and not one.is_random).with_jitter
+    access = cell.network["template"]["dumbbell"]["access"]["backward"]
+    delay_ns, jitter_ns = (int(access[name].split()[0]) for name in ("delay", "jitter"))
+    assert delay_ns == pytest.approx(cell.packet_s * 1e9, rel=0.01)
+    assert jitter_ns == pytest.approx(delay_ns / 2, rel=0.01)
+    assert cell.is_random
+    (file,) = experiments([cell], "linux-6.12", 2).values()
+    assert dumbbell.run(file).runs.height == 2
 
 
 @pytest.mark.parametrize(

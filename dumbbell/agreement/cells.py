@@ -31,6 +31,7 @@ class Cell:
         flows: Flows.
         duration_s: Duration, seconds.
         is_random: True if the result depends on the seed.
+        packet_s: Time of a packet at the bottleneck, seconds; 0 on several paths.
     """
 
     number: int
@@ -40,34 +41,28 @@ class Cell:
     flows: tuple[Mapping[str, Any], ...]
     duration_s: float
     is_random: bool
+    packet_s: float = 0.0
 
     @property
     def name(self) -> str:
         """Level of the factor `cell`: `017`."""
         return f"{self.number:03d}"
 
-    def neighbour(self, step: int) -> Cell:
-        """The cell with all delays longer by `step` × 0.01 %, and a start later by `step` × 137 us.
+    @property
+    def with_jitter(self) -> Cell:
+        """The cell with ACKs that arrive up to half a packet time early or late.
 
-        Step 0 is the cell itself.
+        ACKs clock the packets of a path without jitter, so packets arrive in the instants in which
+        others leave, and the order of the two decides about each loss (Floyd and Jacobson, On
+        traffic phase effects in packet-switched gateways, Internetworking 3, 1992). ACKs of full
+        segments stay in order.
         """
-        if step == 0:
-            return self
-        network = _longer(self.network, 1 + step * 1e-4)
-        flows = tuple({**one, "start": f"{137 * step} us"} for one in self.flows)
-        return replace(self, network=network, flows=flows)
-
-
-def _longer(fields: Any, factor: float) -> Any:
-    """Fields of a network with all delays multiplied."""
-    if isinstance(fields, dict):
-        return {
-            name: f"{round(seconds(value) * 1e9 * factor)} ns"
-            if name in ("rtt", "delay")
-            else _longer(value, factor)
-            for name, value in fields.items()
-        }
-    return [_longer(one, factor) for one in fields] if isinstance(fields, list) else fields
+        template = dict(self.network["template"]["dumbbell"])
+        access = dict(template.get("access", {}))
+        delay, jitter = (f"{max(1, round(self.packet_s * 1e9 / part))} ns" for part in (1, 2))
+        access["backward"] = {"delay": delay, "jitter": jitter}
+        template["access"] = access
+        return replace(self, network={"template": {"dumbbell": template}}, is_random=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +116,7 @@ class Draw:
 
     def __init__(self, seed: int, number: int) -> None:
         self.random = random.Random(f"agreement {seed} {number}")
+        self.paths: list[Path] = []
 
     def between(self, low: float, high: float) -> float:
         """Log-uniform, to three digits."""
@@ -145,7 +141,8 @@ class Draw:
             path = Path(self.between(*rates), self.between(*rtts), 0)
             if path.bdp <= packets * BDP_SHARE and RTTS * path.rtt <= LONGEST_S:
                 limit = self.whole(2, max(20, round(10 * path.bdp)))
-                return Path(path.rate, path.rtt, limit)
+                self.paths.append(Path(path.rate, path.rtt, limit))
+                return self.paths[-1]
 
 
 def digits(value: float) -> float:
@@ -165,9 +162,3 @@ def time_text(value: float) -> str:
     """A time with its unit, in whole microseconds."""
     micros = max(1, round(digits(value) * 1e6))
     return f"{micros / 1000:g} ms" if micros >= 1000 else f"{micros} us"
-
-
-def seconds(text: str) -> float:
-    """Seconds of what `time_text` wrote."""
-    number, unit = text.split()
-    return float(number) * {"ms": 1e-3, "us": 1e-6}[unit]

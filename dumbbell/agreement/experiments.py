@@ -28,38 +28,15 @@ def experiments(
         name = f"drawn-{form}{'-with-chance' if cell.is_random else ''}"
         if name not in found:
             found[name] = _empty(name, form, profile, seeds if cell.is_random else 1, first)
-        found[name]["factors"]["points"].append(_point(cell, form))
+        found[name]["factors"]["points"].append(
+            {
+                "cell": {"label": cell.name, "value": cell.network[form]},
+                "taps": {"label": f"{cell.name} taps", "value": _taps(cell)},
+                "flows": {"label": f"{cell.name} flows", "value": list(cell.flows)},
+                "time": f"{cell.duration_s:g} s",
+            }
+        )
     return found
-
-
-def neighbours(
-    cells: Iterable[Cell], profile: str, steps: int = SEEDS, seed: int = 1
-) -> dict[str, dict[str, Any]]:
-    """Experiments by name: each cell and its neighbours, with their step as a factor.
-
-    Arguments as of `experiments`.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for cell in cells:
-        form = next(iter(cell.network))
-        name = f"near-{form}"
-        if name not in found:
-            found[name] = _empty(name, form, profile, 1, seed)
-        points = found[name]["factors"]["points"]
-        for step in range(steps):
-            label = f"{cell.name}+{step}"
-            points.append(_point(cell.neighbour(step), form, label))
-    return found
-
-
-def _point(cell: Cell, form: str, name: str = "") -> dict[str, Any]:
-    name = name or cell.name
-    return {
-        "cell": {"label": name, "value": cell.network[form]},
-        "taps": {"label": f"{cell.name} taps", "value": _taps(cell)},
-        "flows": {"label": f"{name} flows", "value": list(cell.flows)},
-        "time": f"{cell.duration_s:g} s",
-    }
 
 
 def _taps(cell: Cell) -> list[dict[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dumbbell.agreement.cells import (
+    PACKET_BITS,
     PACKETS,
     PACKETS_OF_CHANCE,
     Cell,
@@ -22,8 +23,9 @@ CONTROLS = tuple(
     for one in congestion_controls().values()
     if one.linux is not None and one.linux.since and not one.coupled and one.name != "dctcp"
 )
-#: Congestion controls that draw random numbers: BBR the phase of its cycle, CDG its back-off.
-_RANDOM_CONTROLS = ("bbr", "cdg")
+#: Controls that draw: BBR the phase of its cycle, CDG and NV within their rules; LP takes the offset
+#: of the timestamps for a delay.
+_RANDOM_CONTROLS = ("bbr", "cdg", "lp", "nv")
 #: Rates and RTTs of data centres.
 _FAST, _SHORT = (1e9, 10e9), (20e-6, 500e-6)
 
@@ -36,8 +38,12 @@ def draw_cells(count: int, seed: int = 1) -> list[Cell]:
     found = []
     for number in range(1, count + 1):
         kind, make = makers[(number - 1) % len(makers)]
-        words, network, flows, duration_s, is_random = make(Draw(seed, number))
-        found.append(Cell(number, kind, words, network, tuple(flows), duration_s, is_random))
+        draw = Draw(seed, number)
+        words, network, flows, duration_s, is_random = make(draw)
+        packet_s = PACKET_BITS / draw.paths[0].rate if len(draw.paths) == 1 else 0.0
+        found.append(
+            Cell(number, kind, words, network, tuple(flows), duration_s, is_random, packet_s)
+        )
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import dumbbell
 from dumbbell.agreement.cells import Cell
-from dumbbell.agreement.experiments import SEEDS, experiments, neighbours
+from dumbbell.agreement.experiments import SEEDS, experiments
 from dumbbell.agreement.kinds import draw_cells
 from dumbbell.agreement.verdict import Compared, Verdict, compare_tables
 
@@ -65,8 +65,8 @@ def compare_drawn(
 ) -> Drawn:  # fmt: skip
     """Draws cells, runs them on both engines and compares them.
 
-    A cell in which chance decides has 6 seeds, and 24 if a quantity is farther apart than its aim.
-    One without chance has one run; if a quantity is outside, it is run with 23 neighbours.
+    A cell in which chance decides has 6 seeds, and 24 if a quantity is farther apart than its aim;
+    one without chance has one run. A cell that is outside is run with jitter, too.
 
     Args:
         count: Number of cells.
@@ -91,21 +91,22 @@ def compare_drawn(
         ours, kernel = engines.run(file)
         versions = _version(ours), _version(kernel)
         found |= {one.key: one for one in compare_tables(_by_name(cells), ours, kernel)}
-    apart = {
-        one.cell.number: one.cell
-        for one in found.values()
-        if one.verdict in (Verdict.CHANCE, Verdict.OUTSIDE)
-    }
-    again = [cell for cell in apart.values() if cell.is_random]
-    for file in experiments(again, profile, SEEDS).values():
+    again = _apart(found, Verdict.CHANCE, Verdict.OUTSIDE)
+    for file in experiments([cell for cell in again if cell.is_random], profile, SEEDS).values():
         found |= {one.key: one for one in compare_tables(_by_name(again), *engines.run(file))}
-    once = [cell for cell in apart.values() if not cell.is_random]
-    for file in neighbours(once, profile).values():
-        for near in compare_tables(_by_name(once), *engines.run(file)):
-            if near.key in found and not found[near.key].verdict.agrees:
-                found[near.key] = found[near.key].with_neighbours(near)
+    once_more = [cell.with_jitter for cell in _apart(found, Verdict.OUTSIDE) if cell.packet_s]
+    for file in experiments(once_more, profile, SEEDS).values():
+        for jittered in compare_tables(_by_name(once_more), *engines.run(file)):
+            if jittered.key in found and not found[jittered.key].verdict.agrees:
+                found[jittered.key] = found[jittered.key].beside(jittered)
     in_order = sorted(found.values(), key=lambda one: one.cell.number)
     return Drawn(seed, engine, cells, in_order, versions)
+
+
+def _apart(found: Mapping[Any, Compared], *verdicts: Verdict) -> list[Cell]:
+    """Cells with such a verdict, each once."""
+    cells = {one.cell.number: one.cell for one in found.values() if one.verdict in verdicts}
+    return list(cells.values())
 
 
 def _by_name(cells: Iterable[Cell]) -> dict[str, Cell]:

@@ -47,15 +47,14 @@ class Verdict(Enum):
     - `EQUAL`: equal in every run.
     - `CLOSE`: within the aim for 95 %.
     - `CHANCE`: farther apart, but the difference of the means over the seeds may be 0.
-    - `EDGE`: farther apart without chance, but close or by chance over the cell and its neighbours,
-      which differ by 0.01 % of the RTT.
+    - `PHASE`: farther apart, but close or by chance if ACKs have jitter (`Cell.with_jitter`).
     - `OUTSIDE`: none of these.
     """
 
     EQUAL = "equal"
     CLOSE = "close"
     CHANCE = "chance"
-    EDGE = "edge"
+    PHASE = "phase"
     OUTSIDE = "outside"
 
     @property
@@ -74,7 +73,7 @@ class Compared:
         quantity: What is compared.
         ours, kernel: Value of each seed, or of the one run.
         verdict: How they compare.
-        near: Comparison over the cell and its neighbours; None: there was no need.
+        jittered: Comparison of the cell with jitter; None: there was no need.
     """
 
     cell: Cell
@@ -83,17 +82,17 @@ class Compared:
     ours: tuple[float, ...]
     kernel: tuple[float, ...]
     verdict: Verdict
-    near: Compared | None = None
+    jittered: Compared | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Cell, flows and metric."""
         return self.cell.name, self.flows, self.quantity.metric
 
-    def with_neighbours(self, near: Compared) -> Compared:
-        """The comparison beside that of the cell and its neighbours."""
-        verdict = Verdict.EDGE if near.verdict.agrees else Verdict.OUTSIDE
-        return replace(self, near=near, verdict=verdict)
+    def beside(self, jittered: Compared) -> Compared:
+        """The comparison beside that of the cell with jitter."""
+        verdict = Verdict.PHASE if jittered.verdict.agrees else Verdict.OUTSIDE
+        return replace(self, jittered=jittered, verdict=verdict)
 
     @property
     def difference(self) -> float:
@@ -135,8 +134,7 @@ def _difference(
 def compare_tables(cells: Mapping[str, Cell], ours: Tables, kernel: Tables) -> Iterator[Compared]:
     """Compares two results of one experiment by the name of the cell. Leaves unknown values out.
 
-    A value is the mean over the flows of one kind with one congestion control. A name as `017+3` is
-    a neighbour of `017`: its values are values of the cell.
+    A value is the mean over the flows of one kind with one congestion control.
     """
     for quantity in QUANTITIES:
         mine, theirs = (_values(quantity.metric, tables) for tables in (ours, kernel))
@@ -154,5 +152,5 @@ def _values(metric: str, tables: Tables) -> dict[tuple[str, str], list[float]]:
     for cell, _, kind, control, value in means.select(*of, "value").iter_rows():
         if value == value:
             flows = control if kind == "tcp" else f"{kind} {control}"
-            found.setdefault((cell.partition("+")[0], flows), []).append(value)
+            found.setdefault((cell, flows), []).append(value)
     return found
