@@ -23,8 +23,8 @@ CONTROLS = tuple(
     for one in congestion_controls().values()
     if one.linux is not None and one.linux.since and not one.coupled and one.name != "dctcp"
 )
-#: Controls that draw: BBR the phase of its cycle, CDG and NV within their rules; LP takes the offset
-#: of the timestamps for a delay.
+#: Controls that draw: BBR the phase of its cycle, CDG and NV within their rules. LP takes the
+#: offset of timestamps for a delay.
 _RANDOM_CONTROLS = ("bbr", "cdg", "lp", "nv")
 #: Rates and RTTs of data centres.
 _FAST, _SHORT = (1e9, 10e9), (20e-6, 500e-6)
