@@ -16,6 +16,7 @@ use crate::watch::Watch;
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::Scenario;
 use dumbbell_model::tables::Table;
+use dumbbell_model::Time;
 use dumbbell_packet::TapPackets;
 use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::TimeSpec;
@@ -85,7 +86,7 @@ pub(crate) fn run(
         }
         if now >= drain_at {
             drain_at += DRAIN_NS;
-            rings.drain(&clock, &mut taps, &mut kept);
+            rings.drain(&clock, Time::from_ns(now.max(0) as u64), &mut taps, &mut kept);
         }
         if now >= progress_at {
             progress_at += PROGRESS_NS;
@@ -111,7 +112,7 @@ pub(crate) fn run(
     finish(&mut programs, namespaces, &clock)?;
     // The kernel hands over a partly filled block after its timeout.
     wait(&mut [], &Programs::default(), empty(), i64::from(RETIRE_MS) * 2_100_000)?;
-    rings.drain(&clock, &mut taps, &mut kept);
+    rings.drain(&clock, Time::NEVER, &mut taps, &mut kept);
     rings.complete()?;
     let mut tables = rows.tables(&mut taps, kept.table(scenario), &scenario.taps);
     tables.extend(programs.tables()?);

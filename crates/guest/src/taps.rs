@@ -2,13 +2,17 @@
 //!
 //! A tap must see a leaving packet when it leaves the queue. Where netem is at the queue's interface, a
 //! frame passes only after delay and serialisation time. Both are subtracted from its timestamp.
+//!
+//! A ring hands over a block that is full, or a second or two old. A tap of two rings, as where the queue is
+//! in another namespace, therefore hears of an ACK before it hears of the data, or long after. Its frames
+//! are held until the other ring has told of the same time.
 
 use crate::clock::Clock;
 use crate::frame::{self, Stream};
 use crate::plan::{device, Plan};
 use crate::qdisc::serialised_by_netem;
 use crate::realise::Namespaces;
-use crate::sys::Ring;
+use crate::sys::{Ring, RETIRE_MS};
 use dumbbell_capture::Taps;
 use dumbbell_model::scenario::{self, Pipe, Scenario, Shaper};
 use dumbbell_model::{Span, Time};
@@ -31,13 +35,26 @@ enum Sees {
     Arriving,
 }
 
+/// A ring, the frames of it that count, and the time of its latest frame.
+struct Source {
+    ring: Ring,
+    sees: Sees,
+    latest: Time,
+}
+
 /// A tap: its rings, its index in the scenario, and the pipe that leaves there.
 struct Tapped<'a> {
-    rings: Vec<(Ring, Sees)>,
+    sources: Vec<Source>,
     tap: usize,
     leaving: &'a Pipe,
     shaped: bool,
+    /// Frames that an older one of the other ring may precede.
+    held: Vec<(Time, Packet)>,
 }
+
+/// Until then all rings have told of a time at the latest: the kernel retires a block after one or two
+/// time-outs, and rings are drained 20 times a second.
+const TOLD_WITHIN: Span = Span::from_ms(3 * RETIRE_MS as u64);
 
 /// All taps of a run.
 pub(crate) struct Rings<'a> {
@@ -67,21 +84,23 @@ impl<'a> Rings<'a> {
                     .map_err(|error| Error::other(format!("tap {}: {error}", spec.name)))
             };
             // If the link passes through the namespace `wires`, its queue is there.
-            let rings = if location.namespace == node {
-                vec![(opened(node, &device(pipe))?, Sees::All)]
+            let source = |ring, sees| Source { ring, sees, latest: Time::ZERO };
+            let sources = if location.namespace == node {
+                vec![source(opened(node, &device(pipe))?, Sees::All)]
             } else {
                 vec![
-                    (opened(node, &device(pipe))?, Sees::Arriving),
-                    (opened(location.namespace, &location.device)?, Sees::Leaving),
+                    source(opened(node, &device(pipe))?, Sees::Arriving),
+                    source(opened(location.namespace, &location.device)?, Sees::Leaving),
                 ]
             };
             let link = &scenario.links[pipe / 2];
             let leaving = if pipe % 2 == 0 { &link.forward } else { &link.backward };
             taps.push(Tapped {
-                rings,
+                sources,
                 tap,
                 leaving,
                 shaped: location.chain > 0 && location.delays,
+                held: Vec::new(),
             });
         }
         namespaces.leave()?;
@@ -89,12 +108,19 @@ impl<'a> Rings<'a> {
         Ok(Self { scenario, taps, streams: frame::streams(scenario), capture })
     }
 
-    /// Passes on the frames since the last call, in order of time.
-    pub(crate) fn drain(&mut self, clock: &Clock, counted: &mut Taps, kept: &mut TapPackets) {
+    /// Passes on the frames of which all rings of their tap have told by `now`, in order of time.
+    pub(crate) fn drain(
+        &mut self,
+        clock: &Clock,
+        now: Time,
+        counted: &mut Taps,
+        kept: &mut TapPackets,
+    ) {
         let end = Time::ZERO + self.scenario.duration;
         let mut seen: Vec<(Time, usize, Packet)> = Vec::new();
         for one in &mut self.taps {
-            for (ring, sees) in &mut one.rings {
+            for source in &mut one.sources {
+                let Source { ring, sees, latest } = source;
                 ring.drain(|frame| {
                     let wanted = match sees {
                         Sees::All => true,
@@ -110,6 +136,7 @@ impl<'a> Rings<'a> {
                         false => Span::ZERO,
                     };
                     let at = Time::from_ns(at.as_ns().saturating_sub(ahead.as_ns()));
+                    *latest = (*latest).max(at);
                     if at > end {
                         return;
                     }
@@ -121,9 +148,11 @@ impl<'a> Rings<'a> {
                         capture.frame(at, one.tap as u32, frame.length, &bytes);
                     }
                     let packet = frame::packet(frame.bytes, frame.length, &mut self.streams);
-                    seen.extend(packet.map(|packet| (at, one.tap, packet)));
+                    one.held.extend(packet.map(|packet| (at, packet)));
                 });
             }
+            let tap = one.tap;
+            seen.extend(one.told(now).map(|(at, packet)| (at, tap, packet)));
         }
         seen.sort_by_key(|(at, _, _)| *at);
         for (at, tap, packet) in &seen {
@@ -141,8 +170,8 @@ impl<'a> Rings<'a> {
     /// Fails if a ring was too small for all frames.
     pub(crate) fn complete(&self) -> Result<()> {
         for one in &self.taps {
-            for (ring, _) in &one.rings {
-                let dropped = ring.dropped()?;
+            for source in &one.sources {
+                let dropped = source.ring.dropped()?;
                 if dropped > 0 {
                     let name = &self.scenario.taps[one.tap].name;
                     return Err(Error::other(format!("tap {name}: no room for {dropped} packets")));
@@ -150,6 +179,22 @@ impl<'a> Rings<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl Tapped<'_> {
+    /// Takes the frames that no older one can precede.
+    fn told(&mut self, now: Time) -> std::vec::Drain<'_, (Time, Packet)> {
+        let longest = self.leaving.changes.iter().filter_map(|change| change.delay);
+        let late = longest.fold(self.leaving.delay, Span::max) + TOLD_WITHIN;
+        let silent_until = Time::from_ns(now.as_ns().saturating_sub(late.as_ns()));
+        let until = match self.sources.as_slice() {
+            [_] => Time::NEVER,
+            all => all.iter().map(|one| one.latest.max(silent_until)).min().unwrap_or(Time::NEVER),
+        };
+        self.held.sort_by_key(|(at, _)| *at);
+        let count = self.held.partition_point(|(at, _)| *at <= until);
+        self.held.drain(..count)
     }
 }
 

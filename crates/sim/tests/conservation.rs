@@ -74,12 +74,27 @@ fn limit_packets(queue: &Queue) -> Option<u64> {
         // one that a shaper holds (`tests/linux/test_fq_limits.py`).
         Queue::Fq(fq) if fq.priority_bands => Some(3 * fq.limit_packets + 8 + 1),
         Queue::DropTail { limit_packets, .. } => *limit_packets,
+        // The kernel asks for the limit before it doubles a packet (`netem_enqueue`).
+        Queue::Netem { limit_packets, words: Some(words), .. }
+            if words.duplicate.probability > 0.0 =>
+        {
+            Some(limit_packets + 1)
+        }
         Queue::Netem { limit_packets, .. } => Some(*limit_packets),
         discipline => discipline.parameters().into_iter().find_map(|(one, value)| match value {
             Value::Whole(limit) if one.name == "limit" && one.unit == Unit::Packets => Some(limit),
             _ => None,
         }),
     }
+}
+
+/// True if a link, or netem at it, doubles packets.
+fn doubles(pipe: &Pipe) -> bool {
+    let by_netem = match &pipe.queue {
+        Queue::Netem { words: Some(words), .. } => words.duplicate.probability > 0.0,
+        _ => false,
+    };
+    by_netem || pipe.duplication > 0.0
 }
 
 /// A discipline that no test draws is not tested: names those of the catalogue that are missing.
@@ -130,7 +145,7 @@ fn check_pipes(scenario: &Scenario, run: &Run) {
 
 fn check_flows(scenario: &Scenario, run: &Run) {
     let duplicated =
-        scenario.links.iter().any(|l| l.forward.duplication + l.backward.duplication > 0.0);
+        scenario.links.iter().any(|link| doubles(&link.forward) || doubles(&link.backward));
     let round_trip = (least_delay(scenario, true) + least_delay(scenario, false)) as i64;
     for flow in &scenario.flows {
         let of = |column: &str| run.flow(&flow.name, column);
@@ -208,7 +223,7 @@ fn check_hops(scenario: &Scenario, run: &Run) {
 /// Hops of a packet join, where it was not copied: the next begins where and when the last ended.
 fn check_ways(scenario: &Scenario, run: &Run) {
     let links = scenario.links.iter();
-    if links.flat_map(|l| [&l.forward, &l.backward]).any(|pipe| pipe.duplication > 0.0) {
+    if links.flat_map(|l| [&l.forward, &l.backward]).any(doubles) {
         return;
     }
     let [flows, directions, pipes] =

@@ -28,7 +28,7 @@ pub(crate) fn rate() -> impl Strategy<Value = Rate> {
     prop_oneof![(500_000..5_000_000u64), (5_000_000..50_000_000u64)].prop_map(Rate::from_bps)
 }
 
-fn loss() -> impl Strategy<Value = Loss> {
+fn loss() -> BoxedStrategy<Loss> {
     prop_oneof![
         2 => Just(Loss::None),
         1 => small().prop_map(|probability| Loss::Independent { probability }),
@@ -39,20 +39,17 @@ fn loss() -> impl Strategy<Value = Loss> {
         ),
         1 => four_states().prop_map(|chain| Loss::State { chain, every: None }),
     ]
+    .boxed()
 }
 
-fn four_states() -> impl Strategy<Value = FourStates> {
-    (small(), 0.0..1.0f64, 0.0..1.0f64, small()).prop_map(|(p13, p31, p23, p14)| FourStates {
-        p13,
-        p31,
-        p32: (1.0 - p31) / 2.0,
-        p23,
-        p14,
-    })
+fn four_states() -> BoxedStrategy<FourStates> {
+    (small(), 0.0..1.0f64, 0.0..1.0f64, small())
+        .prop_map(|(p13, p31, p23, p14)| FourStates { p13, p31, p32: (1.0 - p31) / 2.0, p23, p14 })
+        .boxed()
 }
 
 /// Words of netem.
-fn words() -> impl Strategy<Value = NetemWords> {
+fn words() -> BoxedStrategy<NetemWords> {
     let chance = || {
         (small(), small())
             .prop_map(|(probability, correlation)| Correlated { probability, correlation })
@@ -77,21 +74,23 @@ fn words() -> impl Strategy<Value = NetemWords> {
         gap,
     });
     let reorder = proptest::option::of(early);
-    (1..9000u64, distribution, loss, chance(), chance(), small(), reorder).prop_map(
-        |(jitter_us, distribution, loss, duplicate, corrupt, delay_correlation, reorder)| {
-            NetemWords {
-                jitter: Span::from_us(jitter_us),
-                distribution,
-                delay_correlation,
-                ecn: loss != NetemLoss::None && jitter_us % 2 == 0,
-                loss,
-                duplicate,
-                corrupt,
-                reorder,
-                seed: None,
-            }
-        },
-    )
+    (1..9000u64, distribution, loss, chance(), chance(), small(), reorder)
+        .prop_map(
+            |(jitter_us, distribution, loss, duplicate, corrupt, delay_correlation, reorder)| {
+                NetemWords {
+                    jitter: Span::from_us(jitter_us),
+                    distribution,
+                    delay_correlation,
+                    ecn: loss != NetemLoss::None && jitter_us % 2 == 0,
+                    loss,
+                    duplicate,
+                    corrupt,
+                    reorder,
+                    seed: None,
+                }
+            },
+        )
+        .boxed()
 }
 
 /// What netem's words exclude, taken out of a pipe.
@@ -237,7 +236,7 @@ pub(crate) fn in_classes((one, other, kind, rate): (Queue, Queue, u32, Rate)) ->
 }
 
 /// A queue and what empties it.
-fn service() -> impl Strategy<Value = (Queue, Shaper)> {
+fn service() -> BoxedStrategy<(Queue, Shaper)> {
     let packets = (1..80u64)
         .prop_map(|limit| Queue::DropTail { limit_packets: Some(limit), limit_bytes: None });
     let bytes = (3000..100_000u64)
@@ -291,6 +290,7 @@ fn service() -> impl Strategy<Value = (Queue, Shaper)> {
         1 => (netem(), Just(Shaper::None)),
         2 => (netem(), tbf()),
     ]
+    .boxed()
 }
 
 fn change(rated: bool) -> impl Strategy<Value = Change> {
@@ -318,16 +318,18 @@ fn takes_slots((queue, shaper): &(Queue, Shaper)) -> bool {
     matches!(shaper, Shaper::Serial { .. }) && queue.own_rate().is_none()
 }
 
-fn rewrite() -> impl Strategy<Value = Rewrite> {
+fn rewrite() -> BoxedStrategy<Rewrite> {
     let field = prop::sample::select(vec![None, Some(EcnField::NotEct), Some(EcnField::Ce)]);
-    (field, any::<bool>(), any::<bool>()).prop_map(|(ecn, set, strip)| {
-        let flags = vec![EcnFlag::Ece, EcnFlag::Ae];
-        let (set_flags, clear_flags) = if set { (flags, vec![]) } else { (vec![], flags) };
-        Rewrite { flow: None, nth: vec![], ecn, clear_flags, set_flags, strip_accecn: strip }
-    })
+    (field, any::<bool>(), any::<bool>())
+        .prop_map(|(ecn, set, strip)| {
+            let flags = vec![EcnFlag::Ece, EcnFlag::Ae];
+            let (set_flags, clear_flags) = if set { (flags, vec![]) } else { (vec![], flags) };
+            Rewrite { flow: None, nth: vec![], ecn, clear_flags, set_flags, strip_accecn: strip }
+        })
+        .boxed()
 }
 
-fn pipe() -> impl Strategy<Value = Pipe> {
+fn pipe() -> BoxedStrategy<Pipe> {
     let policer = (rate(), 2000..50_000u64)
         .prop_map(|(rate_bps, burst_bytes)| Policer { rate_bps, burst_bytes });
     let reordering = (small(), micros(10_000))
@@ -356,41 +358,43 @@ fn pipe() -> impl Strategy<Value = Pipe> {
         proptest::option::weighted(0.3, slots),
         proptest::collection::vec(rewrite(), 0..2),
     );
-    (damage, timing, extras, service()).prop_flat_map(|(damage, timing, extras, service)| {
-        let rated = matches!(service.1, Shaper::Serial { .. } | Shaper::Tbf { .. });
-        let changes = (proptest::collection::vec(change(rated), 0..4), any::<bool>());
-        changes.prop_map(move |(mut changes, fails)| {
-            changes.sort_by_key(|change| change.at);
-            fail(&mut changes, fails);
-            alone(Pipe {
-                policer: extras.0,
-                loss: damage.0.clone(),
-                corruption: damage.1,
-                duplication: damage.2,
-                queue: service.0.clone(),
-                shaper: service.1.clone(),
-                // CAKE as a shaper has an overhead of its own.
-                framing: match &service.0 {
-                    Queue::Cake(cake) if cake.bandwidth > Rate::default() => Framing::default(),
-                    _ => extras.2,
-                },
-                delay: timing.0,
-                jitter: timing.1,
-                reordering: timing.2,
-                ack_aggregation: extras.1,
-                slots: extras.3.clone().filter(|_| takes_slots(&service)),
-                rewrites: extras.4.clone(),
-                changes,
+    (damage, timing, extras, service())
+        .prop_flat_map(|(damage, timing, extras, service)| {
+            let rated = matches!(service.1, Shaper::Serial { .. } | Shaper::Tbf { .. });
+            let changes = (proptest::collection::vec(change(rated), 0..4), any::<bool>());
+            changes.prop_map(move |(mut changes, fails)| {
+                changes.sort_by_key(|change| change.at);
+                fail(&mut changes, fails);
+                alone(Pipe {
+                    policer: extras.0,
+                    loss: damage.0.clone(),
+                    corruption: damage.1,
+                    duplication: damage.2,
+                    queue: service.0.clone(),
+                    shaper: service.1.clone(),
+                    // CAKE as a shaper has an overhead of its own.
+                    framing: match &service.0 {
+                        Queue::Cake(cake) if cake.bandwidth > Rate::default() => Framing::default(),
+                        _ => extras.2,
+                    },
+                    delay: timing.0,
+                    jitter: timing.1,
+                    reordering: timing.2,
+                    ack_aggregation: extras.1,
+                    slots: extras.3.clone().filter(|_| takes_slots(&service)),
+                    rewrites: extras.4.clone(),
+                    changes,
+                })
             })
         })
-    })
+        .boxed()
 }
 
 fn algorithm() -> impl Strategy<Value = Algorithm> {
     prop::sample::select(single_path())
 }
 
-fn source() -> impl Strategy<Value = Source> {
+fn source() -> BoxedStrategy<Source> {
     prop_oneof![
         3 => Just(BULK),
         1 => (1..300_000u64).prop_map(|bytes| Source::Bulk {
@@ -404,6 +408,7 @@ fn source() -> impl Strategy<Value = Source> {
             bytes: None,
         }),
     ]
+    .boxed()
 }
 
 type Switches = (bool, bool, bool, bool, u32, u32);
