@@ -60,20 +60,19 @@ class _Engines:
 
 
 def compare_drawn(
-    count: int, seed: int = 1, *, engine: str = "linux:7.3", store: Path,
+    count: int,
+    seed: int = 1,
+    *,
+    engine: str = "linux:7.3",
+    store: Path,
     workers: int | None = None,
-) -> Drawn:  # fmt: skip
+) -> Drawn:
     """Draws cells, runs them on both engines and compares them.
-
-    A cell in which chance decides has 6 seeds, and 24 if a quantity is farther apart than its aim;
-    one without chance has one run. A cell that is outside is run with jitter, too.
 
     Args:
         count: Number of cells.
         seed: Seed of the cells. The seeds of the runs are 1 to 24.
-        engine: The kernel.
-        store: Folder that keeps the runs.
-        workers: Runs at once; None: one per processor.
+        engine, store, workers: As of `compare_cells`.
 
     Raises:
         EngineError: The kernel is not built.
@@ -82,7 +81,29 @@ def compare_drawn(
     from dumbbell.engines import engine_named
 
     engine_named(engine)
-    cells = draw_cells(count, seed)
+    return compare_cells(draw_cells(count, seed), seed, engine=engine, store=store, workers=workers)
+
+
+def compare_cells(
+    cells: list[Cell],
+    seed: int,
+    *,
+    engine: str,
+    store: Path,
+    workers: int | None = None,
+) -> Drawn:
+    """Runs cells on both engines and compares them.
+
+    A cell in which chance decides has 6 seeds, and 24 if a quantity is farther apart than its aim;
+    one without chance has one run. A cell that is outside is run with jitter, too.
+
+    Args:
+        cells: What is run.
+        seed: Seed with which they were drawn.
+        engine: The kernel.
+        store: Folder that keeps the runs.
+        workers: Runs at once; None: one per processor.
+    """
     engines = _Engines(engine, store, workers)
     profile = _PROFILES.get(engine, "linux-6.12")
     found: dict[tuple[str, str, str], Compared] = {}

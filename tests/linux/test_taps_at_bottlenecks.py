@@ -19,7 +19,7 @@ EXPERIMENT = {
         {"between": ["r1", "d1"], "rate": "1 Gbit/s", "buffer": "10000 packets"},
     ],
     "taps": [{"at": "s1", "link": "s1-r1"}],
-    "flows": [{"name": "f", "from": "s1", "to": "d1", "tcp": "reno"}],
+    "flows": [{"name": "f", "from": "s1", "to": "d1", "tcp": "bbr"}],
     "duration": "7 s",
     "sampling": {"packets": {"to": "7 s"}},
 }
@@ -34,4 +34,7 @@ def test_frames_of_both_rings_are_in_order_of_time() -> None:
     assert out.height > 20_000
     (flow,) = results.flows.iter_rows(named=True)
     assert flow["tap_data_packets"] == out.height
-    assert flow["tap_retransmissions"] == flow["retransmitted_packets"] > 0
+    # The tap is behind the queue: it does not see those that the queue drops. Without order of
+    # time, all data after an ACK of later data counted: 25 000.
+    assert 0 <= flow["retransmitted_packets"] - flow["tap_retransmissions"] < 50
+    assert flow["tap_retransmissions"] > 1000
