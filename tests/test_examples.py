@@ -38,6 +38,7 @@ def test_an_example_is_recorded_and_told(file: Path) -> None:
     lines = printed(results)
     assert max(map(len, lines)) <= WIDTH
     assert not [line for line in lines if "…" in line or "–  " in line]
-    assert any(line.strip().startswith("→") or " → " in line for line in lines), "a bottleneck"
+    arrows = ("→", "←")
+    assert any(arrow in line.strip()[:1] or f" {arrow} " in line for line in lines for arrow in arrows)
     for finding in findings(cells(results)):
         assert finding.gravity >= 1 and finding.sentence.endswith(".")

@@ -26,16 +26,15 @@ def look(case: Case, pipe: str) -> Advice | None:
         return None
     netem = queue["netem"]
     # Twice the standard deviation, or the half width, of netem's own words.
-    width_ns = netem["jitter_ns"] or 2 * (netem.get("words") or {"jitter_ns": 0})["jitter_ns"]
+    delay_ns, jitter_ns = (int(netem[field]) for field in ("delay_ns", "jitter_ns"))
+    width_ns = jitter_ns or 2 * (netem.get("words") or {"jitter_ns": 0})["jitter_ns"]
     if not width_ns:
         return None
     reordered = case.value("reordered_ratio", flow)
     if not reordered > _MUCH:
         return None
-    shorter_ns = 0 if netem["jitter_ns"] else min(netem["delay_ns"], width_ns // 2)
-    mean = netem_fields(
-        netem, jitter_ns=0, delay_ns=netem["delay_ns"] - shorter_ns, spread_ns=0
-    )  # fmt: skip
+    shorter_ns = 0 if jitter_ns else min(delay_ns, width_ns // 2)
+    mean = netem_fields(netem, jitter_ns=0, delay_ns=delay_ns - shorter_ns, spread_ns=0)
     fields = {"netem": mean, "jitter": time_text(width_ns)}
     mended = case.again(pipe, fields)
     if mended is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -252,20 +251,6 @@ def test_flent_has_our_numbers(
         assert sorted(own) == pytest.approx(sorted(expected), abs=0.005)
     names = [json.loads(gzip.decompress(one.read_bytes()))["metadata"]["NAME"] for one in files]
     assert names == (["rrul_be"] if name == "rrul" else ["tcp_1up", "tcp_nup"])
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("flent", path=FLENT.parent) is None, reason="no flent here")
-def test_flent_draws(stores: dict[str, tuple[Path, Results]], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    (path,) = exported(stores["rrul"][0], tmp_path / "out")
-    for plot in ("totals", "all_scaled", "ping_cdf"):
-        picture = tmp_path / f"{plot}.png"
-        done = subprocess.run(
-            [FLENT, "-i", path, "-p", plot, "-o", picture], capture_output=True, check=False,
-            env={"MPLBACKEND": "Agg", "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
-        )  # fmt: skip
-        assert done.returncode == 0 and picture.read_bytes().startswith(b"\x89PNG"), done.stderr
 
 
 def test_what_flent_cannot_have_is_said(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ mod memory;
 use crate::network::link::OPPORTUNITY_BYTES;
 use crate::network::route::Routes;
 use dumbbell_model::paths::far_end;
+use dumbbell_model::requests::Load as Requested;
 use dumbbell_model::scenario::{Flow, Pipe, Scenario, Shaper, Stretch, Tcp};
 use dumbbell_model::tables::{Kind, HOPS, PACKETS, PROBES, QUEUES, SAMPLES};
 use dumbbell_model::traffic::{Demand, TrafficKind};
@@ -223,6 +224,7 @@ impl<'a> Network<'a> {
         let (mtu_bytes, window) = self.limits(flow, tcp);
         let payload_bytes = mtu_bytes - 52.0;
         let (mut packets, mut boundless) = (0.0, false);
+        let mut answers = ACKS_PER_SEGMENT;
         if let Some(bytes) = arriving_bytes {
             packets = bytes / payload_bytes;
         } else if let Some(tcp) = tcp {
@@ -232,9 +234,42 @@ impl<'a> Network<'a> {
             let windows = window / rtt.max(LEAST_RTT).as_ns() as f64 * 1e9;
             let most = rate.min(windows / payload_bytes) * seconds;
             packets = most.min(tcp.source.packets_in(seconds, payload_bytes));
+            if let Some([sent, answered]) = self.exchanged(flow, rtt, payload_bytes) {
+                packets = most.min(sent);
+                answers = answered / sent.max(1.0);
+            }
         }
         let frame_bytes = mtu_bytes + 14.0;
-        (Demand { packets, frame_bytes, answers: ACKS_PER_SEGMENT }, boundless)
+        (Demand { packets, frame_bytes, answers }, boundless)
+    }
+
+    /// Packets from the server and from the client of a connection with requests; `None`: it has none.
+    fn exchanged(&self, flow: &Flow, rtt: Span, payload_bytes: f64) -> Option<[f64; 2]> {
+        let requests =
+            self.scenario.requests.iter().find(|r| r.connections.contains(&flow.name))?;
+        let until = requests.stop.unwrap_or(self.scenario.duration).min(self.scenario.duration);
+        let seconds = until.as_ns().saturating_sub(requests.start.as_ns()) as f64 / 1e9;
+        let count = requests.count.map_or(f64::INFINITY, |count| count as f64);
+        let exchanges = match requests.load {
+            Requested::Open { .. } => {
+                let all = requests.expected(self.scenario.duration).unwrap_or(0.0);
+                all / requests.connections.len().max(1) as f64
+            }
+            Requested::Closed { think, .. } => {
+                let one = (think + requests.service + rtt).max(LEAST_RTT);
+                (seconds * 1e9 / one.as_ns() as f64).min(count)
+            }
+        };
+        let packets =
+            |bytes: f64, writes: u32| (bytes / payload_bytes).ceil().max(f64::from(writes));
+        let request = packets(requests.request.mean_bytes(), requests.request_writes);
+        let response = requests
+            .response
+            .as_ref()
+            .map_or(0.0, |size| packets(size.mean_bytes(), requests.response_writes));
+        // A response acknowledges its request.
+        let sent = response.max(request * ACKS_PER_SEGMENT);
+        Some([exchanges * sent, exchanges * (request + response * ACKS_PER_SEGMENT)])
     }
 
     /// A fair share of the narrowest pipe.
