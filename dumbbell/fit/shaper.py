@@ -163,6 +163,8 @@ def _passed(seen: Observed) -> tuple[Floats, Floats]:
     """Times and frame bytes of the packets that were not lost."""
     dropped = np.zeros(len(seen.sent_s), bool)
     if len(seen.lost_s) and seen.seen_lost_share > 0.5:
-        dropped[np.isin(seen.sent_s, seen.lost_s)] = True
+        # Packets of a burst have one time, so time and place in the stream identify a packet.
+        sent, lost = seen.sent_s + 1j * seen.sent_end_bytes, seen.lost_s + 1j * seen.lost_end_bytes
+        dropped[np.isin(sent, lost)] = True
     kept = ~dropped
     return seen.sent_s[kept], seen.sent_len_bytes[kept] + seen.header_bytes

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dumbbell
 from dumbbell.fit.path import estimate
 from dumbbell.fit.residual import residual, unexplained
 from dumbbell.fit.running import run_twin
@@ -60,6 +61,30 @@ def test_a_policer_and_its_bucket(algorithm: str, tmp_path: Path) -> None:
     assert found.shaper.burst_bytes.value == pytest.approx(
         float(policer["burst"].split()[0]), rel=0.25
     )
+
+
+#: Bursts leave the host in an instant: their packets have one time.
+BURSTS = """\
+dumbbell: 1
+name: bursts
+template:
+  dumbbell: {rate: 20 Mbit/s, rtt: 40 ms, forward: {policer: {rate: 8 Mbit/s, burst: 30 KB}}}
+flows: [{name: f, from: s1, to: d1, tcp: cubic}]
+taps: [{at: s1, link: s1-r1}]
+sampling: {capture: true}
+duration: 8 s
+"""
+
+
+def test_a_policer_behind_bursts_of_one_instant(tmp_path: Path) -> None:
+    file = tmp_path / "bursts.yaml"
+    file.write_text(BURSTS, encoding="utf-8")
+    dumbbell.run(file, captures=tmp_path / "captures")
+    (capture,) = (tmp_path / "captures").iterdir()
+    found = estimate(read(str(capture)))
+    assert found.shaper.kind == found.factor.name == "policer"
+    assert found.shaper.rate_bps.value == pytest.approx(8e6, rel=0.03)
+    assert found.shaper.burst_bytes.value == pytest.approx(30_000, rel=0.15)
 
 
 @pytest.mark.slow
