@@ -54,11 +54,12 @@ def factor(
             "receive window",
             f"the sender used up the receive window {limits.window_share:.0%} of the time",
         )
+    if limits.idle_share > 0.5:
+        return Factor("application", _idle(limits))
     if busy > 0.5:
         return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
     if limits.idle_share > 0.1 or limits.partial_share > 0.012:
-        why = f"the sender had nothing in flight {limits.idle_share:.0%} of the time"
-        return Factor("application", why)
+        return Factor("application", _idle(limits))
     late = lost.at_s[lost.events] > seen.sent_s[0] + lasted / 3
     if limits.grows < 1.15 and late.sum() < 2 and _used(rate) < 0.93:
         why = f"in flight stood at {limits.plateau_bytes / 1e3:.3g} kB, and no queue grew"
@@ -74,6 +75,10 @@ def factor(
     return Factor(
         "congestion control", "the window moved without a queue, a loss or a limit of the ends"
     )
+
+
+def _idle(limits: Limits) -> str:
+    return f"the sender had nothing in flight {limits.idle_share:.0%} of the time"
 
 
 def _used(rate: Rate) -> float:

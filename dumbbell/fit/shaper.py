@@ -106,11 +106,24 @@ def _slots(seen: Observed, rate: Rate, bps: float) -> float | None:
         return None
     width = float(rate.from_s[1] - rate.from_s[0])
     place = np.clip(((begin - rate.from_s[0]) / width).astype(int), 0, len(rate.busy) - 1)
-    busy = gaps[rate.busy[place] & (begin >= rate.from_s[0])]
+    waits = rate.busy[place] & (begin >= rate.from_s[0])
+    if behind:
+        # Else the application is silent, or a last segment waits for its delayed ACK.
+        waits &= _outstanding(seen) > 2 * seen.frame_bytes
+    busy = gaps[waits]
     long = busy[busy > _BUNCHED * seen.frame_bytes * 8 / bps]
     if len(long) < 50 or long.sum() < 0.6 * busy.sum():
         return None
     return float(np.quantile(long, 0.9 if behind else 0.99))
+
+
+def _outstanding(seen: Observed) -> Floats:
+    """Bytes in flight after each ACK but the last."""
+    highest = np.maximum.accumulate(seen.sent_end_bytes)
+    count = np.searchsorted(seen.sent_s, seen.ack_s[:-1], side="right")
+    sent = np.where(count > 0, highest[np.maximum(count - 1, 0)], 0.0)
+    left: Floats = sent - seen.delivered_bytes[:-1]
+    return left
 
 
 def _policer(seen: Observed, lost: Losses, busy_share: float) -> Shaper | None:

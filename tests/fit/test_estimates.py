@@ -87,6 +87,20 @@ def test_a_policer_behind_bursts_of_one_instant(tmp_path: Path) -> None:
     assert found.shaper.burst_bytes.value == pytest.approx(30_000, rel=0.15)
 
 
+def test_an_application_that_writes_at_times_is_the_limit(tmp_path: Path) -> None:
+    """50 KB each 100 ms: between the chunks nothing is in flight."""
+    text = BURSTS.replace("rate: 20 Mbit/s", "rate: 100 Mbit/s").replace(
+        "forward: {policer: {rate: 8 Mbit/s, burst: 30 KB}}", "buffer: 200 packets"
+    )
+    source = "{congestion_control: cubic, source: {periodic: {chunk: 50 KB, interval: 100 ms}}}"
+    file = tmp_path / "chunks.yaml"
+    file.write_text(text.replace("tcp: cubic", f"tcp: {source}"), encoding="utf-8")
+    dumbbell.run(file, captures=tmp_path / "captures")
+    (capture,) = (tmp_path / "captures").iterdir()
+    found = estimate(read(str(capture)))
+    assert found.factor.name == "application"
+
+
 @pytest.mark.slow
 def test_a_policer_called_a_queue_is_caught(tmp_path: Path) -> None:
     """The same rate as a link with a queue: the twin has delays that the capture has not."""
