@@ -53,7 +53,10 @@ def fit(
     ] = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Fit a twin to a transfer: its path, what limited it, and its congestion control."""
+    """Fit a twin to the transfer of a capture.
+
+    Names the path, what limited the transfer, and its congestion control.
+    """
     with guarded():
         from dumbbell.fit.command import Progress, known
         from dumbbell.fit.display import as_json, shown

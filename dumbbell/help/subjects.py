@@ -271,7 +271,7 @@ SUBJECTS = (
         ("validation", "accuracy", "drawn", "random experiments"),
         "How closely the simulator agrees with a kernel over experiments that a seed draws: "
         "`dumbbell study run agreement --cells 90 --against linux:7.3`.",
-        ("engine",),
+        ("profile",),
         ("goodput_mbps", "rtt_mean_ms", "retransmissions_at_tap"),
         ("agreement-drawn", "agreement"),
         ("two-flows",),

@@ -21,7 +21,7 @@ MISTAKES = {
         with_("duration", "durration"),
         "e.yaml:7: durration: unknown field; did you mean duration?; allowed: dumbbell, name, "
         "description, template, hosts, routers, switches, links, routes, workload, flows, arrivals "
-        "and 12 more",
+        "and 13 more",
     ),
     "missing field": (
         with_("duration: 100 s\n", ""),

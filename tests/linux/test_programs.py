@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -307,12 +308,22 @@ def test_what_a_program_said_is_one_line() -> None:
     assert said("{}", "") == "{}"
     assert said('{"error": "no", "end": {}}', "") == "no"
     assert said("{" * 100_000, "")[:1] == "{"
-    sent = '{"end": {"sum_sent": {"retransmits": 3}, "sum_received": {"bits_per_second": 5e6}}}'
-    assert said(sent, "") == "5 Mbit/s, 3 retransmissions"
-    both = sent.replace(
-        '"sum_received"', '"sum_received_bidir_reverse": {"bits_per_second": 2e6}, "sum_received"'
-    )
+    assert said(json.dumps(_iperf3(3)), "") == "5 Mbit/s, 3 retransmissions"
+    both = json.dumps(_iperf3(3, back=True))
     assert said(both, "") == "5 Mbit/s, 3 retransmissions; back 2 Mbit/s"
+
+
+def _iperf3(retransmits: int, *, back: bool = False) -> dict[str, Any]:
+    """What iperf3 prints of a second: a stream, and one in the other direction."""
+
+    def stream(socket: int, count: int, *, forward: bool) -> dict[str, Any]:
+        half = {"socket": socket, "start": 0, "end": 1, "seconds": 1, "bytes": count}
+        half |= {"bits_per_second": 8 * count, "sender": forward}
+        return {"sender": {**half, "retransmits": retransmits}, "receiver": half}
+
+    streams = [stream(5, 625_000, forward=True)]
+    streams += [stream(7, 250_000, forward=False)] if back else []
+    return {"start": {"version": "iperf 3.12"}, "intervals": [], "end": {"streams": streams}}
 
 
 def test_what_a_guest_left_is_kept_also_if_it_failed(

@@ -25,6 +25,7 @@ COUNT = 20 * SCALE
 FACTORS = {
     "Mbit/s": 2.0, "kbit/s": 2.0, "kB/s": 2.0, "1/min": 2.0, "s": 0.5, "ms": 0.5, "us": 0.5,
     "": 1.0, "share": 1.0, "%": 1.0, "packets": 1.0, "flows": 1.0, "connections": 1.0,
+    "requests": 1.0, "requests/s": 2.0,
     "bytes": 1.0, "blocks": 1.0, "BDP": 1.0,
 }  # fmt: skip
 #: Metrics that compare with a constant of the world, and so do not scale.
@@ -32,6 +33,9 @@ CONSTANTS = {
     "voice_r": "the E-model's delay of 177 ms is a constant (ITU-T G.107)",
     "voice_mos": "as voice_r",
     "rpm": "a mean of few pings: which of them fall in the time of load",
+    "peak_1ms_mbps": "its window of 1 ms is a constant",
+    "peak_10ms_mbps": "as peak_1ms_mbps",
+    "peak_100ms_mbps": "as peak_1ms_mbps",
     "probe_loss_ratio": "probes of the last second of load are left out",
 }
 QUEUES = ("{pfifo: {limit: 20 packets}}", "{pfifo: {limit: 5 packets}}", "{bfifo: {limit: 30 KiB}}")

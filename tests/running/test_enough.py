@@ -93,7 +93,7 @@ def test_a_fixed_number_replaces_the_rule(tmp_path: Path) -> None:
 
 def test_one_flow_can_decide(tmp_path: Path) -> None:
     only = TEXT.replace("relative_half_width: 6 %", "flow: f, half_width: 0.5")
-    assert counts(dumbbell.run(written(tmp_path, only))) == {"0 %": 3, "5 %": 3}
+    assert counts(dumbbell.run(written(tmp_path, only))) == {"0 %": 3, "5 %": 6}
     with pytest.raises(ExperimentError, match=r"enough.yaml:8.*no such flow.*did you mean f\?"):
         dumbbell.run(written(tmp_path, only.replace("flow: f", "flow: ff")))
 

@@ -469,6 +469,7 @@ VALUES: Mapping[str, Value] = {
     "lookup": lambda d: d.time(1, 50_000),
     "service": lambda d: d.time(1, 50_000),
     "refill": lambda d: d.time(1000, 200_000),
+    "every": lambda d: d.time(1000, 50_000),
     "reachable": lambda d: d.time(500_000, 30_000_000),
     "probe_delay": lambda d: d.time(100_000, 5_000_000),
     "before": lambda d: d.time(1, 300_000),
