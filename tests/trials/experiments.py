@@ -25,7 +25,8 @@ def experiment(number: int) -> dict[str, Any]:
     found["flows"][0] = {"name": "flow1", **_ends(draw, sources, destinations), "tcp": "cubic"}
     _more_traffic(draw, found, sources, destinations)
     found["duration"] = f"{draw.whole(100, 1000)} ms"
-    if draw.chance(0.4):
+    # Hosts of a fabric are not at r1.
+    if draw.chance(0.4) and not {"fat-tree", "leaf-spine"} & set(found.get("template", {})):
         found["taps"] = [{"at": sources[0], "link": f"{sources[0]}-r1"}]
     if draw.chance(0.5):
         found["sampling"] = _sampling(draw, taps="taps" in found)
