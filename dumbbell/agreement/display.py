@@ -11,7 +11,7 @@ import numpy as np
 from ruamel.yaml import YAML
 
 from dumbbell.agreement.running import Drawn
-from dumbbell.agreement.verdict import QUANTITIES, Compared, Quantity, Verdict
+from dumbbell.agreement.verdict import QUANTITIES, Compared, Verdict
 from dumbbell.console.words import many
 from dumbbell.metrics.numbers import number
 
@@ -161,16 +161,3 @@ def to_json(drawn: Drawn) -> dict[str, Any]:
             for one in drawn.compared
         ],
     }
-
-
-def aims_met(drawn: Drawn) -> dict[Quantity, bool]:
-    """Quantity → true if median and 95 % of its differences are within its aims."""
-    found = {}
-    for quantity in QUANTITIES:
-        shares = [abs(one.difference) for one in drawn.compared if one.quantity is quantity]
-        found[quantity] = bool(
-            shares
-            and np.median(shares) <= quantity.median
-            and np.percentile(shares, 95) <= quantity.most
-        )
-    return found

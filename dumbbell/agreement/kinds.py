@@ -87,13 +87,9 @@ def _discipline(draw: Draw) -> _Drawn:
     options: dict[str, Any] = {end: {"tcp_ecn": 1} for end in ends}
     words = f"{control}{' with ECN' if ecn else ''}, {name}, {path.words}, {path.limit} packets"
     is_random = name in RANDOM or _draws(control)
-    network = path.dumbbell(forward={"queue": {name: _given(queues[name])}})
+    network = path.dumbbell(forward={"queue": {name: queues[name]}})
     duration = path.duration(PACKETS_OF_CHANCE if is_random else PACKETS)
     return words, network, [_flow(control, 1, **options)], duration, is_random
-
-
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _shaped(draw: Draw) -> _Drawn:
@@ -171,7 +167,7 @@ def _several_disciplines(draw: Draw) -> _Drawn:
     count = draw.whole(2, 16)
     pair = (_control(draw), _control(draw))
     flows = _jittered([_flow(pair[end % 2], end) for end in range(1, count + 1)])
-    network = path.dumbbell(count, forward={"queue": {name: _given(queues[name])}})
+    network = path.dumbbell(count, forward={"queue": {name: queues[name]}})
     words = f"{count} flows of {pair[1]} and {pair[0]}, {name}, {path.words}"
     return words, network, flows, path.duration(max(PACKETS_OF_CHANCE, 400 * count)), True
 

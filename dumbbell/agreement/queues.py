@@ -9,7 +9,7 @@ from dumbbell.agreement.cells import PACKET_BITS, Path, time_text
 #: Bytes of a full frame.
 FRAME = 1514
 #: Disciplines that draw random numbers.
-RANDOM = ("red", "choke", "pie", "fq_pie", "dualpi2")
+RANDOM = ("red", "choke", "pie", "fq_pie")
 
 
 def disciplines(path: Path) -> dict[str, dict[str, Any]]:
@@ -49,5 +49,5 @@ def disciplines(path: Path) -> dict[str, dict[str, Any]]:
             "max": f"{3 * lowest} packets",
             "burst": burst,
         },
-        "cake": {"bandwidth": None, "rtt": interval},
+        "cake": {"rtt": interval},
     }

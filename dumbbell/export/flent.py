@@ -212,7 +212,7 @@ def _meta(flow: Row, mean: float | None) -> dict[str, Any]:
 
 
 def _metadata(run: OneRun, test: str, step: float) -> dict[str, Any]:
-    """What Flent needs to list and draw a file."""
+    """Fields with which Flent lists and draws a file."""
     return {
         "NAME": test,
         "TITLE": run.title,

@@ -86,7 +86,7 @@ def _events(run: OneRun, flow: Row) -> Iterator[dict[str, Any]]:
 
 
 def _metrics(row: Row) -> dict[str, Any]:
-    """What changed is all that an event has."""
+    """An event has only the fields that changed."""
     values = known({name: row[name] for name in row})
     found: dict[str, Any] = {
         name: values[column] / _MS

@@ -1,4 +1,4 @@
-"""Which congestion control sent a transfer: every algorithm runs on the twin's path.
+"""Ranking of congestion controls: every algorithm runs on the twin's path.
 
 The likelihood of an algorithm is made by simulation (Wood 2010, "Statistical inference for noisy
 nonlinear ecological dynamic systems"): the features of its runs, on paths drawn within the

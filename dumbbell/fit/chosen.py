@@ -65,7 +65,7 @@ def _without(found: dict[str, Any]) -> str:
 
 
 def lacking(seen: Observed) -> list[str]:
-    """What the capture lacks, and which estimates suffer."""
+    """Gaps of the capture, and the estimates that suffer."""
     row, notes = seen.row, []
     if row["handshake_rtt_ns"] is None:
         notes.append(

@@ -1,4 +1,4 @@
-"""What limited a transfer: one factor, and the sentence that says why.
+"""Limiting factor of a transfer: one factor, and the sentence that says why.
 
 The classes are those of tcp-limits analyses (Zhang et al. 2002, "On the characteristics and origins
 of Internet flow rates"): application, ends, path, congestion.

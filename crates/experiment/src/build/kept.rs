@@ -105,7 +105,7 @@ impl Builder<'_> {
         placed.links.iter().map(one).collect()
     }
 
-    /// What the next scenario may take over, beside the scenario.
+    /// Parts that the next scenario may take over, beside the scenario.
     pub(super) fn before(&mut self, placed: Placed) -> Before {
         Before {
             json: Value::Null,

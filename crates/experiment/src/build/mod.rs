@@ -31,7 +31,7 @@ pub(crate) struct Built {
     pub(crate) origins: Origins,
     /// Parts that equal those of the scenario before.
     pub(crate) same: Same,
-    /// What the next scenario may take over; its `json` is still empty.
+    /// Parts that the next scenario may take over; `json` is still empty.
     pub(crate) before: Before,
 }
 

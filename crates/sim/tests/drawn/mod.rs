@@ -93,7 +93,7 @@ fn words() -> BoxedStrategy<NetemWords> {
         .boxed()
 }
 
-/// What netem's words exclude, taken out of a pipe.
+/// Takes out of a pipe the fields that netem's words exclude.
 fn alone(mut pipe: Pipe) -> Pipe {
     if matches!(pipe.queue, Queue::Netem { words: Some(_), .. }) {
         (pipe.loss, pipe.corruption, pipe.duplication) = (Loss::None, 0.0, 0.0);

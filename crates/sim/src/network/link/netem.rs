@@ -83,7 +83,7 @@ impl Chance {
     }
 }
 
-/// What becomes of a packet at the entrance.
+/// Fate of a packet at the entrance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) lost: bool,
@@ -156,7 +156,7 @@ impl Netem {
         let struck = self.loss.strikes(taus);
         let marked = struck && self.ecn && tos & ECN != 0;
         let missing = struck && !marked;
-        // Of two packets a loss leaves one, which is the packet itself.
+        // A loss leaves one of two packets: the packet itself.
         let lost = missing && !twice;
         let corrupted = !lost && self.corrupt.strikes(taus);
         Verdict { lost, marked, corrupted, duplicated: twice && !missing }
