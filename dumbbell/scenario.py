@@ -7,6 +7,7 @@ Written by `python -m tests.write_scenario_types` from crates/model.
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any, Literal, NotRequired, TypedDict
 
 
@@ -14,6 +15,12 @@ def read_scenario(text: str) -> Scenario:
     """A scenario from its JSON, which was checked when it was built."""
     found: Scenario = json.loads(text)
     return found
+
+
+@lru_cache(maxsize=8)
+def shared_scenario(text: str) -> Scenario:
+    """As `read_scenario`, read once for all who ask: nobody may change it."""
+    return read_scenario(text)
 
 
 def shaper_of(pipe: Pipe) -> ShaperOf:

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 import dumbbell
+from dumbbell import scenario as scenario_module
+from dumbbell.experiment.load import load_text
 from dumbbell.limits import flows
 from dumbbell.metrics import METRICS
 from dumbbell.scenario import Scenario, read_scenario
@@ -112,7 +114,7 @@ def test_a_scenario_is_read_once_for_all_its_flows(
         read.append(text)
         return read_scenario(text)
 
-    monkeypatch.setattr(flows, "read_scenario", counted)
+    monkeypatch.setattr(scenario_module, "read_scenario", counted)
     scenarios = found.runs["scenario"].unique().to_list()
     for scenario in scenarios:
         for name in ("small", "large", "small"):
@@ -122,3 +124,41 @@ def test_a_scenario_is_read_once_for_all_its_flows(
             assert pipes == ["bottleneck/forward"]
             pipes.clear()  # The caller's own list.
     assert sorted(read) == sorted(scenarios)
+
+
+def test_flows_of_arrivals_have_the_limits_of_their_process() -> None:
+    """A million of them ask for one walk over the network."""
+    text = """\
+dumbbell: 1
+name: arrivals
+template: {dumbbell: {pairs: 2, rate: 10 Mbit/s, rtt: 20 ms, buffer: 1 BDP}}
+flows: [{name: bulk, from: s2, to: d2, tcp: cubic}]
+arrivals: [{name: web, from: s1, to: d1, per_second: 5, size: 20 kB, tcp: cubic}]
+duration: 1 s
+"""
+    limits = flows.network_limits(load_text(text, Path("arrivals.yaml")).cells[0].scenario)
+    assert limits.of("web.17") is limits.of("web.4")
+    assert limits.of("bulk") is not limits.of("web.4")
+    with pytest.raises(KeyError):
+        limits.of("page.1")
+
+
+def test_of_many_flows_each_has_its_own_bottleneck(tmp_path: Path) -> None:
+    """Shares are of the flows at the same bottleneck, however many there are."""
+    text = """\
+dumbbell: 1
+name: many
+template:
+  dumbbell:
+    {pairs: 2, rtt: 20 ms, access: {rate: 10 Mbit/s, buffer: 100 packets}, rate: 1 Gbit/s, buffer: 1 BDP}
+flows:
+  - {from: s1, to: d1, udp: {rate: 10 kbit/s, datagram: 958 bytes}, count: 300}
+  - {from: s2, to: d2, udp: {rate: 10 kbit/s, datagram: 958 bytes}, count: 150}
+duration: 2 s
+sampling: none
+"""
+    shares = values(results(text, tmp_path), "share")
+    assert len(shares) == 450
+    of_first, of_second = list(shares.values())[:300], list(shares.values())[300:]
+    assert sum(of_first) == pytest.approx(1)
+    assert sum(of_second) == pytest.approx(1)

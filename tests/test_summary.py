@@ -55,6 +55,26 @@ def test_a_deep_buffer_is_a_standing_queue(tmp_path: Path) -> None:
     assert found.gravity > 1 and "→ bottleneck" in found.sentence
 
 
+def test_the_base_rtt_of_many_flows_is_that_of_all(tmp_path: Path) -> None:
+    """Of 260 flows the last has the longest path: none of them waits in a queue."""
+    file = tmp_path / "many.yaml"
+    file.write_text(
+        """\
+dumbbell: 1
+name: many
+template: {dumbbell: {pairs: 260, rate: 10 Gbit/s, rtt: {from: 20 ms, to: 400 ms}, buffer: 1 BDP}}
+flows: [{from: "s{i}", to: "d{i}", count: 260, tcp: cubic}]
+sampling: none
+duration: 1 s
+""",
+        encoding="utf-8",
+    )
+    (cell,) = cells(dumbbell.run(file))
+    (flow,) = cell.flows
+    assert flow.base_rtt_ms == pytest.approx((20, 400))
+    assert "standing queue" not in rules(cell)
+
+
 def test_a_buffer_of_a_packet_leaves_the_line_idle(tmp_path: Path) -> None:
     cell = told(tmp_path, CUBIC.replace("cubic", "reno"), buffer="1 packet")
     (link,) = cell.links

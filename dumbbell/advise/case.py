@@ -12,7 +12,8 @@ import dumbbell
 from dumbbell.advise import cell
 from dumbbell.experiment import load
 from dumbbell.limits.buckets import last_start_s
-from dumbbell.limits.flows import FlowLimits, flow_limits, paths_between
+from dumbbell.limits.flows import FlowLimits, flow_limits
+from dumbbell.limits.paths import paths_between
 from dumbbell.limits.pipes import pipes_of, rate_of
 from dumbbell.metrics import METRICS
 from dumbbell.scenario import Pipe, Scenario, read_scenario

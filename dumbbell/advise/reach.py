@@ -8,7 +8,8 @@ from dumbbell.advise import mends
 from dumbbell.advise.advice import Advice, better, mbps, percent
 from dumbbell.advise.case import Case
 from dumbbell.advise.fields import bits, span
-from dumbbell.limits.flows import narrowest_pipes, paths_between
+from dumbbell.limits.flows import narrowest_pipes
+from dumbbell.limits.paths import paths_between
 from dumbbell.limits.pipes import rate_of
 
 #: Share of the limit below which a rate is not reached; datagrams lost.

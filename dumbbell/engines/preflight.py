@@ -10,9 +10,9 @@ from typing import Any, cast
 from dumbbell.catalogue import traffic_kinds
 from dumbbell.limits.flows import (
     FRAME_BYTES,
-    flow_limits,
+    NetworkLimits,
     longest_frame_bytes,
-    paths_between,
+    network_limits,
 )
 from dumbbell.limits.pipes import rate_of
 from dumbbell.scenario import Flow, Pipe, Scenario, read_scenario, shaper_of
@@ -74,8 +74,9 @@ def concerns(scenario: str) -> list[Concern]:
     spec = read_scenario(scenario)
     places = _places(spec)
     found = {(one.path, one.message): one for one in concerns_everywhere(scenario)}
+    known = network_limits(spec)
     for flow in spec["flows"]:
-        for concern in _of_flow(spec, flow, places):
+        for concern in _of_flow(known, flow, places):
             found.setdefault((concern.path, concern.message.split(":")[0]), concern)
     return list(found.values())
 
@@ -89,11 +90,11 @@ def _places(spec: Scenario) -> dict[int, str]:
     }
 
 
-def _of_flow(spec: Scenario, flow: Flow, places: Mapping[int, str]) -> Iterator[Concern]:
-    out = paths_between(spec, flow["from"], flow["to"])
+def _of_flow(known: NetworkLimits, flow: Flow, places: Mapping[int, str]) -> Iterator[Concern]:
+    out = known.paths.between(flow["from"], flow["to"])
     if "tcp" not in flow["traffic"] or not out:
         return
-    limits = flow_limits(spec, flow["name"])
+    limits = known.of(flow["name"])
     own = out[0][0]
     place = places[id(own)]
     if own["loss"] != "none":
@@ -134,12 +135,12 @@ def refused_in_real_time(scenario: str) -> Concern | None:
         return Concern("sampling.interval_ns", message)
     if refused := _refused_stack(spec):
         return refused
-    hops = 0.0
+    hops, known = 0.0, network_limits(spec)
     for number, flow in enumerate(spec["flows"]):
-        out = paths_between(spec, flow["from"], flow["to"])
+        out = known.paths.between(flow["from"], flow["to"])
         if flow["traffic"].keys() & {"tcp", "quic"}:
             # A pure ACK for every second segment.
-            sent = 1.5 * flow_limits(spec, flow["name"]).rate_bps / 8 / FRAME_BYTES
+            sent = 1.5 * known.of(flow["name"]).rate_bps / 8 / FRAME_BYTES
         else:
             sent = _datagrams_per_s(flow)
         hops += sent * max(map(len, out), default=0)

@@ -6,12 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.limits.flows import narrowest_pipes
-from dumbbell.scenario import read_scenario
-
-#: Flows whose bottlenecks are looked up; of more, all count as sharing one.
-_MOST_PATHS = 400
-ANYWHERE = "anywhere"
+from dumbbell.limits.flows import network_limits
 
 
 @dataclass(frozen=True)
@@ -19,7 +14,7 @@ class Bottlenecks:
     """Bottlenecks of the flows of a scenario.
 
     Attributes:
-        pipes: Flow → the pipes that limit its data; `ANYWHERE` where there are too many flows.
+        pipes: Flow → the pipes that limit its data.
         bulk: Flows that always have data to send.
     """
 
@@ -34,15 +29,15 @@ class Bottlenecks:
 
 def bottlenecks(scenario: str, flows: Iterable[str]) -> Bottlenecks:
     """Bottlenecks of some flows of a scenario (JSON text)."""
-    spec = read_scenario(scenario)
     names = dict.fromkeys(flows)
-    found = dict.fromkeys(names, frozenset((ANYWHERE,)))
-    if len(names) <= _MOST_PATHS:
-        for name in names:
-            try:
-                found[name] = frozenset(narrowest_pipes(scenario, name))
-            except (KeyError, ValueError):  # a flow of a page
-                found[name] = frozenset()
+    found: dict[str, frozenset[str]] = {}
+    limits = network_limits(scenario)
+    spec = limits.paths.spec
+    for name in names:
+        try:
+            found[name] = frozenset(limits.narrowest_pipes(name))
+        except (KeyError, ValueError):  # a flow of a page
+            found[name] = frozenset()
     applications: dict[str, Any] = {
         flow["name"]: flow["traffic"].get("tcp") for flow in spec["flows"]
     }

@@ -9,7 +9,7 @@ import polars as pl
 
 from dumbbell.limits.flows import least_transfer
 from dumbbell.metrics.definition import Metric, Tables, keys
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import shared_scenario
 
 _WINDOW = "each flow that finishes before the end of the run; others are left out"
 
@@ -18,7 +18,7 @@ def processes(tables: Tables) -> list[str]:
     """Names of the arrivals of an experiment: their flows are `name.1`, `name.2`, …"""
     names: dict[str, None] = {}
     for scenario in tables.runs["scenario"].unique(maintain_order=True):
-        names |= dict.fromkeys(one["name"] for one in read_scenario(scenario).get("arrivals", ()))
+        names |= dict.fromkeys(one["name"] for one in shared_scenario(scenario).get("arrivals", ()))
     return list(names)
 
 

@@ -17,7 +17,7 @@ from dumbbell.limits.pipes import (
 from dumbbell.metrics.active import ACTIVE_S, WORDS, active_windows
 from dumbbell.metrics.definition import Measurement, Metric, Tables, keys, known, ratio
 from dumbbell.metrics.loss import REASONS
-from dumbbell.scenario import Pipe, Scenario, read_scenario
+from dumbbell.scenario import Pipe, Scenario, shared_scenario
 
 _PLACE = "each direction of each link"
 #: Of what a pipe can carry in a window, the most that may leave it beyond that.
@@ -48,7 +48,7 @@ def _capacities(tables: Tables) -> pl.DataFrame:
     for run, begin_ns, end_ns in active_windows(tables).iter_rows():
         if (text := texts.get(run)) is None:
             continue
-        spec = read.get(text) or read.setdefault(text, read_scenario(text))
+        spec = read.get(text) or read.setdefault(text, shared_scenario(text))
         longest = longest_frame_bytes(spec)
         for name, pipe in pipes_of(spec).items():
             rows.append((run, name, *_of_pipe(pipe, begin_ns, end_ns, longest)))

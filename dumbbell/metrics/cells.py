@@ -39,7 +39,10 @@ class Values:
         combined = _COMBINED[several]
         found = []
         for _, own in sorted(self.of_repeats.items()):
-            known = [value for name, value in own.items() if names is None or name in names]
+            if names is not None and len(names) == 1:
+                known = [own[name] for name in names if name in own]
+            else:
+                known = [value for name, value in own.items() if names is None or name in names]
             if known:
                 found.append(combined(known))
         return found

@@ -10,7 +10,7 @@ import weakref
 import polars as pl
 
 from dumbbell.metrics.definition import Measurement, Metric, Tables, keys
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import shared_scenario
 
 #: Windows of the peaks, ms.
 _WINDOWS_MS = (1, 10, 100)
@@ -26,7 +26,7 @@ def _datagrams(tables: Tables) -> pl.DataFrame:
     """Size of a datagram and interval of the bursts of each UDP flow at a constant rate."""
     rows = []
     for run, text in tables.runs.select("run", "scenario").iter_rows():
-        for flow in read_scenario(text)["flows"]:
+        for flow in shared_scenario(text)["flows"]:
             if udp := flow["traffic"].get("udp"):
                 sizes = (udp["datagram_bytes"], udp["interval_ns"])
                 rows.append((run, flow["name"], *sizes))

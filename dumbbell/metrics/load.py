@@ -26,7 +26,7 @@ from dumbbell.metrics.definition import (
     present,
     ratio,
 )
-from dumbbell.scenario import Scenario, read_scenario
+from dumbbell.scenario import Scenario, shared_scenario
 
 WORDS = (
     "the time in which all TCP flows that were opened are under way: from the latest start_ns to "
@@ -136,7 +136,7 @@ def _pipe_rates(tables: Tables) -> pl.DataFrame:
         if text not in of_texts:
             of_texts[text] = [
                 (name, *step)
-                for name, pipe in pipes_of(read_scenario(text)).items()
+                for name, pipe in pipes_of(shared_scenario(text)).items()
                 for step in [*rate_steps(pipe)] or none
             ]
         rows += [(run, *one) for one in of_texts[text]]
@@ -194,7 +194,7 @@ def _capacities(tables: Tables, sent: pl.DataFrame) -> pl.DataFrame:
     for run, name, begin_ns, end_ns in sent["run", "pipe", "begin_ns", "end_ns"].iter_rows():
         text = texts[run]
         if text not in read:
-            read[text] = read_scenario(text)
+            read[text] = shared_scenario(text)
         spec = read[text]
         link, _, side = name.rpartition("/")
         (found,) = (one for one in spec["links"] if one["name"] == link)

@@ -6,7 +6,7 @@ import polars as pl
 
 from dumbbell.limits.datagrams import packets_of
 from dumbbell.metrics.definition import Metric, Tables, keys, known, per_flow, ratio
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import shared_scenario
 
 #: Reasons for which a pipe drops a packet, as in the names of its columns.
 REASONS = ("overflow", "random", "scripted", "policed", "corrupted", "aqm", "link_down")
@@ -100,7 +100,7 @@ def _measure_datagrams(tables: Tables) -> pl.DataFrame:
 def _fragmented(scenario: str) -> list[tuple[str, int, int]]:
     """UDP flows whose datagrams are fragmented: flow, packets and payload bytes of a datagram."""
     found = []
-    for flow in read_scenario(scenario)["flows"]:
+    for flow in shared_scenario(scenario)["flows"]:
         udp = flow["traffic"].get("udp")
         if udp and (packets := packets_of(udp)) > 1:
             found.append((flow["name"], packets, udp["datagram_bytes"]))

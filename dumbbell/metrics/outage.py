@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dumbbell.limits.flows import flow_limits, path_outages
 from dumbbell.limits.outages import Stretch, has_outages, within
 from dumbbell.metrics.definition import CONTROLLED, Measurement, Metric, Tables, keys
-from dumbbell.scenario import Scenario, read_scenario
+from dumbbell.scenario import Scenario, shared_scenario
 
 _NONE = float("nan")
 _NS = 1e9
@@ -178,7 +178,7 @@ def _specs(tables: Tables) -> dict[str, Scenario]:
     """Scenario of each run, read once."""
     read: dict[str, Scenario] = {}
     return {
-        run: read.get(text) or read.setdefault(text, read_scenario(text))
+        run: read.get(text) or read.setdefault(text, shared_scenario(text))
         for run, text in tables.runs.select("run", "scenario").iter_rows()
     }
 

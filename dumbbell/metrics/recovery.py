@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.limits.flows import flow_limits
+from dumbbell.limits.flows import NetworkLimits, network_limits
 from dumbbell.metrics.definition import CONTROLLED, Metric, Tables, keys
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import shared_scenario
 
 #: The state of a sender without a loss or reordering (`tcp_ca_state`).
 _OPEN = "Open"
@@ -41,23 +41,28 @@ def _measure(tables: Tables) -> pl.DataFrame:
 def _finely_sampled(tables: Tables, flows: pl.DataFrame) -> set[tuple[str, str]]:
     """Runs and flows with at least four samples in a base RTT."""
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
-    intervals_ns = {
-        one: read_scenario(one)["sampling"]["interval_ns"] for one in set(scenarios.values())
+    intervals_ns = {one: _interval_ns(one) for one in set(scenarios.values())}
+    sampled = [run for run, one in scenarios.items() if intervals_ns[one] is not None]
+    flows = flows.filter(pl.col("run").is_in(sampled))
+    limits = {run: network_limits(scenarios[run]) for run in sampled}
+    return {
+        (run, flow)
+        for run, flow in flows.select("run", "flow").unique(maintain_order=True).iter_rows()
+        if _is_fine(limits[run], intervals_ns[scenarios[run]], flow)
     }
-    fine: dict[tuple[str, str], bool] = {}
-    found = set()
-    for run, flow in flows.select("run", "flow").unique(maintain_order=True).iter_rows():
-        key = (scenarios.get(run, ""), flow)
-        if key not in fine:
-            fine[key] = bool(key[0]) and _is_fine(key[0], intervals_ns[key[0]], flow)
-        if fine[key]:
-            found.add((run, flow))
-    return found
 
 
-def _is_fine(scenario: str, interval_ns: int | None, flow: str) -> bool:
+def _interval_ns(scenario: str) -> int | None:
+    """Interval of the samples of a run; None without samples."""
+    if not scenario:
+        return None
+    sampling = shared_scenario(scenario)["sampling"]
+    return sampling["interval_ns"] if sampling["samples"] else None
+
+
+def _is_fine(limits: NetworkLimits, interval_ns: int | None, flow: str) -> bool:
     try:
-        base_rtt_ns = flow_limits(scenario, flow).base_rtt_s * 1e9
+        base_rtt_ns = limits.of(flow).base_rtt_s * 1e9
     except (KeyError, ValueError):  # a flow of a page
         return False
     return interval_ns is not None and 0 < interval_ns * _SAMPLES_PER_RTT <= base_rtt_ns

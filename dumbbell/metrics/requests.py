@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from dumbbell.metrics.definition import Metric, Tables, keys
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import shared_scenario
 
 _PLACE = (
     "the client's application: from the time at which the request is due to the last byte of its "
@@ -23,7 +23,7 @@ def clients(tables: Tables) -> list[str]:
     """Names of the requests of an experiment: their rows of `transfers` have it as `session`."""
     names: dict[str, None] = {}
     for scenario in tables.runs["scenario"].unique(maintain_order=True):
-        names |= dict.fromkeys(one["name"] for one in read_scenario(scenario).get("requests", ()))
+        names |= dict.fromkeys(one["name"] for one in shared_scenario(scenario).get("requests", ()))
     return list(names)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
-from dumbbell.limits.pipes import pipes_of
-from dumbbell.limits.sharing import ANYWHERE, Bottlenecks, bottlenecks
+from dumbbell.limits.sharing import Bottlenecks, bottlenecks
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.definition import DATA, Metric, Tables, keys
 from dumbbell.metrics.goodput import GOODPUT
-from dumbbell.scenario import read_scenario
 
 _NONE = float("nan")
 #: Cells with one scenario share a run, which then stands in the tables once for each.
@@ -29,19 +28,37 @@ class _Flow:
 
 
 @dataclass(frozen=True)
+class _Beside:
+    """Flows that a pipe limits: how many, how many last, and the sums of their rates."""
+
+    flows: int
+    lasting: int
+    mbps: float | None
+    lasting_mbps: float | None
+
+    @classmethod
+    def of(cls, flows: list[_Flow]) -> _Beside:
+        lasting = [one for one in flows if one.lasting]
+        return cls(len(flows), len(lasting), _sum(flows), _sum(lasting))
+
+
+@dataclass(frozen=True)
 class _Run:
     run: str
     flows: list[_Flow]
     places: Bottlenecks
 
-    def beside(self, flow: _Flow, *, lasting: bool = False) -> Iterator[list[_Flow]]:
+    def beside(self, flow: _Flow) -> Iterator[_Beside]:
         """The flows at each of its bottlenecks, itself included."""
-        for pipe in sorted(self.places.pipes[flow.name]):
-            yield [
-                one
-                for one in self.flows
-                if pipe in self.places.pipes[one.name] and (one.lasting or not lasting)
-            ]
+        return (self._at[pipe] for pipe in sorted(self.places.pipes[flow.name]))
+
+    @cached_property
+    def _at(self) -> dict[str, _Beside]:
+        found: dict[str, list[_Flow]] = {}
+        for flow in self.flows:
+            for pipe in self.places.pipes[flow.name]:
+                found.setdefault(pipe, []).append(flow)
+        return {pipe: _Beside.of(own) for pipe, own in found.items()}
 
 
 def lasting_flows(tables: Tables) -> pl.DataFrame:
@@ -103,16 +120,16 @@ def _with_rates(tables: Tables, rate: Metric) -> Iterator[_Run]:
 
 def _share(flow: _Flow, run: _Run) -> float:
     """Its rate over that of all flows at its bottleneck."""
-    totals = [_sum(own) for own in run.beside(flow) if len(own) > 1]
+    totals = [own.mbps for own in run.beside(flow) if own.flows > 1]
     return _quotient(flow.mbps, max(totals, key=lambda one: one or 0.0, default=None))
 
 
 def _fair_share(flow: _Flow, run: _Run) -> float:
     """Its rate over the mean of the lasting flows at its bottleneck."""
-    beside = max(run.beside(flow, lasting=True), key=len, default=[])
-    if not flow.lasting or len(beside) < 2:
+    beside = max(run.beside(flow), key=lambda one: one.lasting, default=None)
+    if not flow.lasting or beside is None or beside.lasting < 2:
         return _NONE
-    return len(beside) * _quotient(flow.mbps, _sum(beside))
+    return beside.lasting * _quotient(flow.mbps, beside.lasting_mbps)
 
 
 def _sum(flows: list[_Flow]) -> float | None:
@@ -153,11 +170,7 @@ def fair_shares(tables: Tables, rate: Metric) -> pl.DataFrame:
 
 
 def bulk_rates_by_pipe(tables: Tables, rate: Metric) -> pl.DataFrame:
-    """`run`, `pipe`, `mbps` (list): rates of the lasting bulk flows that a pipe limits.
-
-    With too many flows to look up their paths, all count as limited by each pipe.
-    """
-    scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
+    """`run`, `pipe`, `mbps` (list): rates of the lasting bulk flows that a pipe limits."""
     rows: list[tuple[str, str, list[float]]] = []
     for run in _with_rates(tables, rate):
         rates: dict[str, list[float]] = {}
@@ -165,9 +178,6 @@ def bulk_rates_by_pipe(tables: Tables, rate: Metric) -> pl.DataFrame:
             if flow.lasting and flow.mbps is not None:
                 for pipe in run.places.pipes[flow.name]:
                     rates.setdefault(pipe, []).append(flow.mbps)
-        if ANYWHERE in rates:
-            every = rates.pop(ANYWHERE)
-            rates |= dict.fromkeys(pipes_of(read_scenario(scenarios[run.run])), every)
         rows += [(run.run, pipe, own) for pipe, own in rates.items()]
     names = {"run": pl.String(), "pipe": pl.String()}
     schema: dict[str, pl.DataType] = {**names, "mbps": pl.List(pl.Float64())}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from dumbbell.limits.flows import FlowLimits, flow_limits
+from dumbbell.limits.flows import FlowLimits, network_limits
 from dumbbell.metrics.definition import CONTROLLED, Measurement, Metric, Tables, keys
 
 #: `ssthresh` before slow start has ended (Linux's TCP_INFINITE_SSTHRESH).
@@ -92,6 +92,7 @@ def _per_flow(value: OfSamples) -> Measurement:
         begins = flows.select("run", "flow", begin).unique(["run", "flow"])
         flows = flows.select(*keys(tables), "flow", "kind", "congestion_control")
         scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
+        limits = {run: network_limits(one) for run, one in scenarios.items() if one}
         rows: list[tuple[str, str, float]] = []
         for part in tables.parts("samples", _COLUMNS):
             # Cells with one scenario share a run, whose samples then stand here once for each.
@@ -101,8 +102,8 @@ def _per_flow(value: OfSamples) -> Measurement:
             own = own.filter((pl.col("begin_ns") >= 0) & (pl.col("time_ns") >= 0))
             for (run, flow), samples in own.group_by("run", "flow", maintain_order=True):
                 with contextlib.suppress(KeyError):  # a measured run has no network
-                    limits = flow_limits(scenarios[str(run)], str(flow))
-                    rows.append((str(run), str(flow), value(samples, limits)))
+                    found_limits = limits[str(run)].of(str(flow))
+                    rows.append((str(run), str(flow), value(samples, found_limits)))
         schema = {"run": pl.String, "flow": pl.String, "value": pl.Float64}
         found = pl.DataFrame(rows, schema=schema, orient="row").unique(["run", "flow"])
         joined = flows.join(found, on=["run", "flow"], how="left", maintain_order="left")

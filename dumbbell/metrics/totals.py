@@ -18,7 +18,7 @@ from dumbbell.metrics.definition import (
     present,
 )
 from dumbbell.metrics.rtt import RTT_MEAN, SRTT_MEAN
-from dumbbell.scenario import Scenario, read_scenario
+from dumbbell.scenario import Scenario, shared_scenario
 
 _NONE = float("nan")
 _OF_FLOWS = ("flow", "kind", "congestion_control")
@@ -107,7 +107,7 @@ def _measure_connections(tables: Tables) -> pl.DataFrame:
     some = flows.filter(pl.col("delivered_bytes") > 0)
     used = dict(some.group_by("run").agg(pl.col("flow")).iter_rows())
     for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
-        names = opened.get(text) or opened.setdefault(text, of_pages(read_scenario(text)))
+        names = opened.get(text) or opened.setdefault(text, of_pages(shared_scenario(text)))
         if names and run not in unknown:
             rows.append((run, float(len(names.intersection(used.get(run, ()))))))
     schema = {"run": pl.String, "value": pl.Float64}
@@ -143,7 +143,7 @@ def _sized_flows(tables: Tables) -> pl.DataFrame:
     rows = []
     for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
         if text not in of_texts:
-            of_texts[text] = _of_given_size(read_scenario(text))
+            of_texts[text] = _of_given_size(shared_scenario(text))
         rows += [(run, name) for name in of_texts[text]]
     return pl.DataFrame(rows, schema={"run": pl.String, "flow": pl.String}, orient="row")
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.console.words import many
-from dumbbell.limits.flows import flow_limits
+from dumbbell.limits.flows import network_limits
 from dumbbell.metrics.definition import Tables
 from dumbbell.metrics.numbers import number
 from dumbbell.scenario import Scenario, read_scenario
@@ -61,9 +61,10 @@ def _traffic(flows: pl.DataFrame) -> Iterator[str]:
 
 def _base_rtt(spec: Scenario, flows: pl.DataFrame) -> str:
     rtts = []
-    for name in flows["flow"].head(200):
+    limits = network_limits(spec)
+    for name in flows["flow"]:
         try:
-            rtts.append(1e3 * flow_limits(spec, name).base_rtt_s)
+            rtts.append(1e3 * limits.of(name).base_rtt_s)
         except (KeyError, ValueError):  # flows of arrivals and of several paths
             continue
     if not rtts:

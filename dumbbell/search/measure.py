@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from dumbbell.experiment.contents import ConstraintSpec, SearchSpec
-from dumbbell.limits.sharing import ANYWHERE, bottlenecks
+from dumbbell.limits.sharing import bottlenecks
 from dumbbell.metrics import METRICS, Interval, interval
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.definition import DATA
@@ -90,7 +90,7 @@ def _bottlenecks(results: Results) -> pl.DataFrame:
             found = bottlenecks(scenario, names.get(run, [])).pipes.values()
             known[scenario] = frozenset[str]().union(*found)
         limiting = known[scenario]
-        if not limiting or ANYWHERE in limiting:
+        if not limiting:
             limiting = frozenset(pipes.get(run, []))
         rows += [(run, pipe) for pipe in sorted(limiting)]
     return pl.DataFrame(rows, schema={"run": pl.String, "pipe": pl.String}, orient="row")

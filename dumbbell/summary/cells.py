@@ -15,14 +15,12 @@ from dumbbell.metrics.definition import DATA
 from dumbbell.metrics.phases import MOST_CELLS, Phase, phases
 from dumbbell.metrics.sharing import lasting_flows
 from dumbbell.metrics.totals import of_pages
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import shared_scenario
 from dumbbell.summary.flow_lines import MEASURED, FlowLine, flow_lines, titled
 from dumbbell.summary.links import MEASURED as OF_LINKS
 from dumbbell.summary.links import LinkLine, link_lines
 from dumbbell.summary.setting import Setting, setting
 
-#: Flows of a cell whose setting is looked up.
-_MOST_KNOWN = 200
 #: Field of a cell → its metric.
 _FIELDS = {
     "goodput_mbps": "total_goodput_mbps",
@@ -115,7 +113,7 @@ def cells(tables: Tables) -> list[CellLine]:
     scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
     done = []
     for named, runs in of_cells.items():
-        spec = read_scenario(scenarios[runs[0]])
+        spec = shared_scenario(scenarios[runs[0]])
         # Of the connections of pages those that were opened.
         of_a_page = of_pages(spec)
         own = [
@@ -128,7 +126,7 @@ def cells(tables: Tables) -> list[CellLine]:
         parts: list[Phase] = []
         if few:
             data = [row["flow"] for row in own if row["kind"] in DATA]
-            known = setting(spec, data[:_MOST_KNOWN])
+            known = setting(scenarios[runs[0]], data)
             parts = phases(tables, {run: rows.get(run, []) for run in runs}, spec)
         always = {flow for run in runs for flow in bulk.get(run, ())}
         numbers: dict[str, Any] = {

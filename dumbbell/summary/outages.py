@@ -12,7 +12,7 @@ from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics import summary as over_repeats
 from dumbbell.metrics.definition import CONTROLLED
 from dumbbell.metrics.numbers import number, with_interval
-from dumbbell.scenario import read_scenario
+from dumbbell.scenario import shared_scenario
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
 TITLE = "Outages"
@@ -36,7 +36,7 @@ _MOST_ROWS = 30
 def rows(results: Tables, *, intervals: bool = True) -> list[list[str]]:
     """Levels, name of the flow and texts of `HEAD`; none where no link goes down."""
     texts = results.runs["scenario"].unique(maintain_order=True)
-    if not any(has_outages(read_scenario(text)) for text in texts):
+    if not any(has_outages(shared_scenario(text)) for text in texts):
         return []
     factors = list(results.experiment.factors)
     found: dict[tuple[Any, ...], dict[str, str]] = {}

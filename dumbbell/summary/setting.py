@@ -9,9 +9,9 @@ from typing import Any
 
 from dumbbell.limits.applications import read_mbps, written_mbps
 from dumbbell.limits.datagrams import burst_packets
-from dumbbell.limits.flows import FRAME_BYTES, flow_limits, narrowest_pipes
+from dumbbell.limits.flows import FRAME_BYTES, network_limits
 from dumbbell.limits.pipes import pipes_of, rate_of
-from dumbbell.scenario import Flow, Pipe, Scenario
+from dumbbell.scenario import Flow, Pipe, TcpOptions
 from dumbbell.summary.pipe_words import change_words
 
 #: Times of a change closer than this are the same.
@@ -115,14 +115,17 @@ class Setting:
     sack: bool | None = None
 
 
-def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
+def setting(scenario: str, flows: Iterable[str]) -> Setting:
     """Setting of a scenario and some of its flows; flows of pages and arrivals are left out."""
+    known = network_limits(scenario)
+    spec = known.paths.spec
     pipes = {name: _pipe(pipe) for name, pipe in pipes_of(spec).items()}
     found = {}
+    hosts = {node["name"]: node["tcp"] for node in spec["nodes"]}
     flows_of = {flow["name"]: flow for flow in spec["flows"]}
     for name in dict.fromkeys(flows):
         try:
-            limits, narrow = flow_limits(spec, name), narrowest_pipes(spec, name)
+            limits, narrow = known.of(name), known.narrowest_pipes(name)
         except (KeyError, ValueError):
             continue
         rate = limits.rate_bps * 1e-6 if limits.rate_bps < float("inf") else None
@@ -136,7 +139,7 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
             burst_packets=burst_packets(udp) if udp else 0.0,
             written_mbps=written_mbps(own) if own else None,
             read_mbps=read_mbps(own) if own else None,
-            buffers=_buffers(spec, own) if own else {},
+            buffers=_buffers(hosts, own) if own else {},
         )
     spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
     sack = {node["tcp"]["tcp_sack"] for node in spec["nodes"] if node["tcp"]}
@@ -148,12 +151,11 @@ def setting(spec: Scenario, flows: Iterable[str]) -> Setting:
     )
 
 
-def _buffers(spec: Scenario, flow: Flow) -> dict[str, int]:
+def _buffers(hosts: Mapping[str, TcpOptions | None], flow: Flow) -> dict[str, int]:
     """Largest send buffer and receive buffer of a TCP flow; empty for other traffic."""
     own = flow["traffic"].get("tcp")
     if own is None:
         return {}
-    hosts = {node["name"]: node["tcp"] for node in spec["nodes"]}
     sender, receiver = own["sender"] or hosts[flow["from"]], own["receiver"] or hosts[flow["to"]]
     if sender is None or receiver is None:
         return {}
