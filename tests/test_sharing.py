@@ -150,7 +150,11 @@ dumbbell: 1
 name: many
 template:
   dumbbell:
-    {pairs: 2, rtt: 20 ms, access: {rate: 10 Mbit/s, buffer: 100 packets}, rate: 1 Gbit/s, buffer: 1 BDP}
+    pairs: 2
+    rtt: 20 ms
+    access: {rate: 10 Mbit/s, buffer: 100 packets}
+    rate: 1 Gbit/s
+    buffer: 1 BDP
 flows:
   - {from: s1, to: d1, udp: {rate: 10 kbit/s, datagram: 958 bytes}, count: 300}
   - {from: s2, to: d2, udp: {rate: 10 kbit/s, datagram: 958 bytes}, count: 150}

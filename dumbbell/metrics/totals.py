@@ -36,9 +36,9 @@ def _of_runs(tables: Tables, found: pl.DataFrame) -> pl.DataFrame:
 
 def _once(tables: Tables, kinds: tuple[str, ...]) -> pl.DataFrame:
     """Rows of flows, each run once: cells with one scenario share it."""
-    return tables.flows.filter(pl.col("kind").is_in(kinds)).unique(
-        ["run", "flow"], maintain_order=True
-    )
+    rows = tables.flows.filter(pl.col("kind").is_in(kinds))
+    shared = tables.runs["run"].is_duplicated().any()
+    return rows.unique(["run", "flow"], maintain_order=True) if shared else rows
 
 
 def _measure_goodput(tables: Tables) -> pl.DataFrame:
