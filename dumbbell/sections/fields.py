@@ -352,7 +352,7 @@ class FatTreeTemplate(Section):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Flow(Section):
-    """Traffic from one host to another. `count`: number of such flows. With `count`, `{i}` in name, from and to stands for 1, 2, … count, and `{i+n}` for the number `n` further on, where 1 follows count."""
+    """Traffic from one host to another. `count`: number of such flows. With `count`, `{i}` in name, from and to stands for 1, 2, … count, and `{i+n}` for the number `n` further on; with n below count, 1 follows count."""
 
     _names: ClassVar[dict[str, str]] = {"from_": "from"}
     name: str | None = None

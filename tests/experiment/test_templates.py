@@ -198,3 +198,16 @@ def test_a_buffer_that_is_none_is_refused_with_what_is_allowed() -> None:
     text = "dumbbell: 1\nname: t\ntemplate: {dumbbell: {rate: 1 Mbit/s, rtt: 1 ms}}\n"
     found = message(f"{text}hosts: {{defaults: {{rx_segment: page}}}}\n{TAIL}")
     assert "rx_segment" in found and "pages" in found and "copied" in found
+
+
+@pytest.mark.parametrize(
+    ("more", "senders"),
+    [(0, ["s1", "s2"]), (1, ["s2", "s1"]), (2, ["s3", "s4"]), (3, ["s4", "s5"])],
+)
+def test_numbers_from_count_on_are_those_of_other_hosts(more: int, senders: list[str]) -> None:
+    """Below `count` they are a permutation. Beyond, one would get the same hosts again."""
+    flow = f'{{from: "s{{i+{more}}}", to: "d{{i}}", count: 2, tcp: cubic}}'
+    found = of_template(
+        "{dumbbell: {pairs: 5, rate: 10 Mbit/s, rtt: 40 ms}}", f"flows: [{flow}]\nduration: 1 s\n"
+    )
+    assert [flow["from"] for flow in found["flows"]] == senders

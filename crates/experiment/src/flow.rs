@@ -121,7 +121,8 @@ pub(crate) fn flows(fields: &Fields<'_>) -> Result<Vec<Flow>> {
     node.items()?.iter().map(Flow::read).collect()
 }
 
-/// Text with `k` in place of `{i}`, and the number `n` further on in place of `{i+n}`.
+/// Text with `k` in place of `{i}`, and the number `n` further on in place of `{i+n}`: below `count`, 1
+/// follows `count`, so that these are the same numbers in another order.
 fn numbered(text: &str, k: u64, count: u64) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -140,7 +141,8 @@ fn numbered(text: &str, k: u64, count: u64) -> String {
         });
         match found {
             Some((end, more)) => {
-                out.push_str(&((k - 1 + more) % count + 1).to_string());
+                let number = if more < count { (k - 1 + more) % count + 1 } else { k + more };
+                out.push_str(&number.to_string());
                 rest = &tail[end + 1..];
             }
             None => {

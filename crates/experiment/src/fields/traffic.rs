@@ -65,7 +65,7 @@ sections! {
     exponential = section("ExponentialSpec", "Exponential distribution.", vec![
         need("mean", Kind::PositiveSize, "Mean size."),
     ]);
-    flow = section("FlowSpec", "Traffic from one host to another. `count`: number of such flows. With `count`, `{i}` in name, from and to stands for 1, 2, … count, and `{i+n}` for the number `n` further on, where 1 follows count.", vec![
+    flow = section("FlowSpec", "Traffic from one host to another. `count`: number of such flows. With `count`, `{i}` in name, from and to stands for 1, 2, … count, and `{i+n}` for the number `n` further on; with n below count, 1 follows count.", vec![
         opt("name", Kind::Name, "Name of the flow. By default flow1, flow2 and so on."),
         opt("group", Kind::Name, "Group of the flow. Metrics that begin with group_ add up a group."),
         need("from", Kind::Name, "Sending host."),
