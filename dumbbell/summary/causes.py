@@ -21,6 +21,8 @@ _BY_MODEL = ("BBR",)
 #: A loss-based sender needs about a BDP of buffer (Appenzeller et al. 2004, §2); below half of it
 #: the line runs empty after a reduction.
 _SHORT_OF_BDP = 0.5
+#: Sizes from here on are in MB.
+_LARGE_BYTES = 10_000_000
 #: Random loss is the cause where it is most of all loss.
 _MOST_OF_LOSS = 0.8
 #: From so many flows on, each has few packets under way.
@@ -231,7 +233,7 @@ def _policed(cell: CellLine, link: LinkLine) -> str:
     if share > _SHORT_OF_BDP or policed < _MOST_OF_LOSS * (link.dropped or 0.0):
         return ""
     return (
-        f"its policer has no queue, and a burst of {number(pipe.policer_bytes * 1e-3)} kB is "
+        f"its policer has no queue, and a burst of {_size(pipe.policer_bytes)} is "
         f"{share:.2g} BDP; after a loss the reduced window does not fill the line"
     )
 
@@ -249,7 +251,7 @@ def _host_buffer(cell: CellLine, link: LinkLine) -> str:
     if share >= 1:
         return ""
     end = "receive" if name == "tcp_rmem" else "send"
-    return f"the {end} buffer ({name}) of at most {number(size * 1e-3)} kB is {share:.2g} BDP"
+    return f"the {end} buffer ({name}) of at most {_size(size)} is {share:.2g} BDP"
 
 
 def _largest_bdp(cell: CellLine) -> float | None:
@@ -308,7 +310,13 @@ def _limit(pipe: PipeSetting) -> str:
     full = _packets(pipe.limit_packets)
     if not pipe.in_bytes:
         return full
-    return f"{number((pipe.limit_bytes or 0) * 1e-3)} kB, about {full.replace(' ', ' full ', 1)}"
+    return f"{_size(pipe.limit_bytes or 0)}, about {full.replace(' ', ' full ', 1)}"
+
+
+def _size(size_bytes: float) -> str:
+    """`375 kB`; from 10 000 kB on `10 MB`."""
+    large = size_bytes >= _LARGE_BYTES
+    return f"{number(size_bytes * (1e-6 if large else 1e-3))} {'MB' if large else 'kB'}"
 
 
 def _packets(count: float | None) -> str:
