@@ -23,12 +23,13 @@ Quantities are texts with a unit, as "20 Mbit/s". Every field may have a level o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dumbbell.sections.base import Section
 '''
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+#: Fewest fields that a section inherits.
+LEAST = 5
 #: Order of the kinds in an annotation.
 ORDER = ("str", "bool", "int", "float")
 
@@ -98,20 +99,34 @@ def attribute(name: str) -> str:
     return f"{plain}_" if keyword.iskeyword(plain) else plain
 
 
-def section(name: str, schema: dict[str, Any]) -> str:
-    """The class of a section."""
-    written, names = [], {}
-    for one, about in schema["properties"].items():
-        spelled, kind = attribute(one), kind_of(about).text()
-        if spelled != one:
-            names[spelled] = one
-        rest = "" if one in schema.get("required", ()) else " | None = None"
-        written.append(f"    {spelled}: {kind}{rest}")
-    lines = ["@dataclass(kw_only=True, eq=False, repr=False)", f"class {name}(Section):"]
-    lines.append(f'    """{schema["description"]}"""\n')
-    if names:
+def fields(schema: dict[str, Any]) -> dict[str, str]:
+    """Fields of a section with their annotations and defaults."""
+    required = schema.get("required", ())
+    return {
+        name: kind_of(about).text() + ("" if name in required else " | None = None")
+        for name, about in schema["properties"].items()
+    }
+
+
+def section(name: str, base: str, own: dict[str, str], about: str) -> str:
+    """The class of a section. `own`: fields that its base lacks."""
+    lines = [f"class {name}({base}):", f'    """{about}"""\n']
+    if names := {attribute(one): one for one in own if attribute(one) != one}:
         lines.append(f"    _names: ClassVar[dict[str, str]] = {names!r}")
-    return "\n".join([*lines, *written])
+    return "\n".join([*lines, *(f"    {attribute(one)}: {kind}" for one, kind in own.items())])
+
+
+def sections(schemas: dict[str, dict[str, Any]]) -> list[str]:
+    """Classes of sections. One that begins with all fields of another one inherits them."""
+    every = {name: list(fields(about).items()) for name, about in schemas.items()}
+    found = []
+    for name, own in sorted(every.items(), key=lambda one: len(one[1])):
+        lengths = {one: len(of) for one, of in every.items() if of == own[: len(of)]}
+        shorter = [one for one, length in lengths.items() if LEAST <= length < len(own)]
+        base = max(shorter, key=lambda one: lengths[one], default="Section")
+        rest = own[len(every.get(base, ())) :]
+        found.append(section(name, base, dict(rest), schemas[name]["description"]))
+    return found
 
 
 def text() -> str:
@@ -123,9 +138,9 @@ def text() -> str:
         for name, about in root["properties"].items()
     }
     root["required"] = [one for one in root["required"] if one != "dumbbell"]
-    classes = [section(section_name(name), about) for name, about in schema["$defs"].items()]
-    fields = section("Fields", root)
-    classes.append(fields.replace("dumbbell: int | None = None", "dumbbell: int = 1"))
+    defined = {section_name(name): about for name, about in schema["$defs"].items()}
+    classes = sections({**defined, "Fields": root})
+    classes = [one.replace("dumbbell: int | None = None", "dumbbell: int = 1") for one in classes]
     names = sorted(section_name(name) for name in schema["$defs"])
     words = textwrap.fill(", ".join(f'"{one}"' for one in names) + ",", 96)
     listed = f"__all__ = [\n{textwrap.indent(words, '    ')}\n]  # fmt: skip"

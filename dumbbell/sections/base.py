@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from dumbbell.codes import Code
 from dumbbell.errors import MAPPING, ExperimentError, nearest_name
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class Section(Mapping[str, Any]):
     """A section of an experiment file: a mapping from names of fields to values.
 
-    An attribute that is None was not given. Attributes whose field is no name in Python are
-    spelled otherwise: `from_` is `from`, `parallel_paths` is `parallel-paths`.
+    Every subclass is a dataclass. An attribute that is None was not given. Attributes whose field
+    is no name in Python are spelled otherwise: `from_` is `from`, `parallel_paths` is
+    `parallel-paths`.
     """
 
     __slots__ = ()
     #: Attribute → field, where the names differ.
     _names: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
     def __getitem__(self, name: str) -> Any:
         attribute = self._attributes().get(name)
@@ -72,10 +77,16 @@ class Section(Mapping[str, Any]):
         own: Any = cls
         (annotation,) = (str(one.type) for one in fields(own) if one.name == attribute)
         words = set(re.findall(r"\w+", annotation))
-        kinds = [kind for kind in Section.__subclasses__() if kind.__name__ in words]
+        kinds = [kind for name, kind in sorted(_sections(Section).items()) if name in words]
         if "Mapping" in words and isinstance(value, Mapping):
             return {name: _read(one, kinds) for name, one in value.items()}
         return _read(value, kinds)
+
+
+def _sections(kind: type[Section]) -> dict[str, type[Section]]:
+    """Classes below one, by name."""
+    below = {one.__name__: one for one in kind.__subclasses__()}
+    return below | {name: one for of in below.values() for name, one in _sections(of).items()}
 
 
 def _read(value: Any, kinds: list[type[Section]]) -> Any:
