@@ -13,9 +13,11 @@ use crate::quantity::{
 };
 use crate::queue::codepoint;
 use crate::read::{below, item, Fields, Node, Refusal, Result, Step};
+use crate::tree::Tree;
 use crate::words::shown;
 use dumbbell_model::catalogue::congestion_control::ENTRIES;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Errors of the fields of a cell, in the order of the declarations.
 pub(crate) fn check(section: &'static Section, value: &Value, context: &Context) -> Vec<Refusal> {
@@ -24,22 +26,18 @@ pub(crate) fn check(section: &'static Section, value: &Value, context: &Context)
     report.errors
 }
 
-/// Returns true if a cell is right whose other fields were.
+/// Returns true if a file is right that differs from one that was right. `before`, `now`: both trees.
 ///
-/// `changed`: whether a field of the file may have another value. Both cells have the same fields.
-/// Relations between fields of the file are all checked.
+/// Values that both trees share are not checked again; relations between fields are, wherever one of
+/// the fields may have changed.
 pub(crate) fn still_right(
     section: &'static Section,
     value: &Value,
     context: &Context,
-    changed: &dyn Fn(&str) -> bool,
+    (before, now): (&Tree, &Tree),
 ) -> bool {
-    let Value::Object(map) = value else { return false };
     let mut report = Report { errors: Vec::new(), context };
-    for field in section.fields.iter().filter(|field| changed(field.name)) {
-        report.field(field, map, &[]);
-    }
-    report.relations(section, &Fields::of(map, Vec::new()), 0);
+    report.still_section(section, &Node { value, at: Vec::new() }, (before, now));
     report.errors.is_empty()
 }
 
@@ -83,6 +81,50 @@ impl Report<'_> {
             (Some(value), _) => {
                 self.value(&field.kind, &Node { value, at: below(at, field.name) });
             }
+        }
+    }
+
+    /// Checks a section of which another value was right.
+    fn still_section(
+        &mut self,
+        section: &'static Section,
+        node: &Node<'_>,
+        (before, now): (&Tree, &Tree),
+    ) {
+        let (Value::Object(map), Some(pairs)) = (node.value, before.paired(now)) else {
+            return self.section(section, node);
+        };
+        let count = self.errors.len();
+        for (old, new) in pairs.into_iter().filter(|(a, b)| !Arc::ptr_eq(&a.tree, &b.tree)) {
+            let Some(field) = section.fields.iter().find(|field| field.name == &*new.key) else {
+                continue;
+            };
+            match map.get(field.name) {
+                Some(value) if !value.is_null() => {
+                    let node = Node { value, at: below(&node.at, field.name) };
+                    self.still(&field.kind, &node, (&old.tree, &new.tree));
+                }
+                _ => self.field(field, map, &node.at),
+            }
+        }
+        self.relations(section, &Fields::of(map, node.at.clone()), count);
+    }
+
+    /// Checks a value of which another one was right.
+    fn still(&mut self, kind: &Kind, node: &Node<'_>, trees: (&Tree, &Tree)) {
+        match (kind, node.value, trees.0.items(), trees.1.items()) {
+            (Kind::Section(get), ..) => self.still_section(get(), node, trees),
+            (Kind::Made(section, None), ..) => self.still_section(section, node, trees),
+            (Kind::List(of, ..), Value::Array(items), Some(old), Some(new))
+                if old.len() == new.len() =>
+            {
+                for (i, (value, (old, new))) in items.iter().zip(old.iter().zip(new)).enumerate() {
+                    if !Arc::ptr_eq(old, new) {
+                        self.still(of, &Node { value, at: item(&node.at, i) }, (old, new));
+                    }
+                }
+            }
+            _ => self.value(kind, node),
         }
     }
 

@@ -18,7 +18,7 @@ fn text(value: &Value) -> String {
 }
 
 /// Fixed delay of a pipe, netem's included, ns.
-fn fixed_ns(pipe: &Value) -> u64 {
+pub(crate) fn fixed_ns(pipe: &Value) -> u64 {
     let number = |value: &Value| value.as_u64().unwrap_or(0);
     number(&pipe["delay_ns"]).saturating_add(number(&pipe["queue"]["netem"]["delay_ns"]))
 }

@@ -46,7 +46,7 @@ pub(crate) fn routers(fields: &Fields<'_>, section: &str) -> Result<Vec<(String,
 }
 
 /// An explicit route of a file or a template.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Route {
     pub(crate) at: Vec<String>,
     pub(crate) to: Vec<String>,

@@ -9,7 +9,7 @@ use crate::netem::{Netem, Waits};
 use crate::quantity::{positive_size, positive_time, rate, share, signed_size, time};
 use crate::queue::{queue, Queue};
 use crate::rates::Rates;
-use crate::read::{Fields, Node, Refusal, Result, Step};
+use crate::read::{object, Fields, Node, Refusal, Result, Step};
 use crate::rewrite::rewrites;
 use crate::shaper::{shaper, Shaper};
 use serde_json::{json, Value};
@@ -212,20 +212,20 @@ impl Pipe {
             let overhead = self.overhead.unwrap_or(0);
             json!({"overhead_bytes": overhead, "mpu_bytes": 0, "atm": false})
         };
-        let mut made = json!({
-            "policer": self.policer,
-            "loss": self.loss.clone().unwrap_or_else(|| "none".into()),
-            "corruption": self.corruption.unwrap_or(0.0),
-            "duplication": self.duplication.unwrap_or(0.0),
-            "queue": queue,
-            "shaper": how,
-            "framing": self.framing.clone().unwrap_or_else(plain),
-            "delay_ns": self.delay.unwrap_or(0),
-            "jitter_ns": self.jitter.unwrap_or(0),
-            "reordering": self.reordering,
-            "ack_aggregation": self.ack_aggregation,
-            "changes": changes.iter().map(Change::scenario).collect::<Vec<_>>(),
-        });
+        let mut made = object([
+            ("policer", self.policer.clone().into()),
+            ("loss", self.loss.clone().unwrap_or_else(|| "none".into())),
+            ("corruption", self.corruption.unwrap_or(0.0).into()),
+            ("duplication", self.duplication.unwrap_or(0.0).into()),
+            ("queue", queue),
+            ("shaper", how),
+            ("framing", self.framing.clone().unwrap_or_else(plain)),
+            ("delay_ns", self.delay.unwrap_or(0).into()),
+            ("jitter_ns", self.jitter.unwrap_or(0).into()),
+            ("reordering", self.reordering.clone().into()),
+            ("ack_aggregation", self.ack_aggregation.clone().into()),
+            ("changes", changes.iter().map(Change::scenario).collect()),
+        ]);
         for (name, value) in [("slots", &self.slots), ("rewrites", &self.rewrites)] {
             let empty = value.as_ref().and_then(Value::as_array).is_some_and(Vec::is_empty);
             if let Some(value) = value.as_ref().filter(|_| !empty) {

@@ -100,6 +100,11 @@ pub(crate) fn beyond<T>(at: &[Step], what: &str) -> Result<T> {
     Err(Refusal { elsewhere: true, ..Refusal::new(at, message) })
 }
 
+/// A mapping of fields. Unlike `json!`, it does not copy their values.
+pub(crate) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    fields.into_iter().collect()
+}
+
 /// Path with a field behind it.
 pub(crate) fn below(at: &[Step], name: &str) -> Loc {
     let mut path = at.to_vec();

@@ -50,6 +50,11 @@ fn capture(node: &Node<'_>) -> Result<Option<Value>> {
     }
 }
 
+/// Returns true if packets may wait in a pipe of the scenario.
+pub(crate) fn waits(pipe: &Value) -> bool {
+    pipe["shaper"] != "none" || pipe["queue"].get("drop_tail").is_none()
+}
+
 impl Sampling {
     fn plain(interval_ns: u64, keep: &[&str]) -> Self {
         let keep = keep.iter().map(|name| (*name).to_owned()).collect();
@@ -96,8 +101,6 @@ impl Sampling {
         programs: usize,
         arrivals: bool,
     ) -> Self {
-        let waits =
-            |pipe: &Value| pipe["shaper"] != "none" || pipe["queue"].get("drop_tail").is_none();
         let queues: u64 = links
             .iter()
             .flat_map(|link| ["forward", "backward"].map(|way| u64::from(waits(&link[way]))))

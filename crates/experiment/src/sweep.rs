@@ -74,56 +74,34 @@ impl Experiment {
         let tree = self.design.tree(number).ok()?;
         let entries = tree.entries()?;
         let last = last.filter(|last| alike(&last.tree, entries));
-        let names: Vec<&str> = match &last {
-            Some(last) => differing(&last.tree, entries),
-            None => entries.iter().map(|entry| &*entry.key).collect(),
-        };
-        let first = last.is_none();
-        let changed = |name: &str| first || names.contains(&name);
-        let (mut plain, mut document, before, scenario) = match last {
-            Some(last) => (last.plain, last.document, last.before, Some(last.scenario)),
-            None => {
-                (Value::Object(Default::default()), Document::default(), Before::default(), None)
+        let names = last.as_ref().map(|last| differing(&last.tree, entries));
+        let changed = |name: &str| names.as_ref().is_none_or(|names| names.contains(&name));
+        let (old, plain, mut document, kept) = match last {
+            Some(Right { tree: old, mut plain, document, before, scenario }) => {
+                old.renew(&mut plain, &tree);
+                (Some(old), plain, document, Some((before, scenario)))
             }
+            None => (None, tree.plain_file(), Document::default(), None),
         };
-        let map = plain.as_object_mut()?;
-        for entry in entries.iter().filter(|entry| changed(&entry.key) && !is_factors(entry)) {
-            map.insert(entry.key.to_string(), entry.tree.plain());
-        }
-        self.fields_right(&plain, first, &changed)?;
+        self.fields_right(&plain, old.as_deref(), &tree)?;
         let root = Node { value: &plain, at: Vec::new() };
         let _plugins = Scope::loaded(&root.any_fields().ok()?, files).ok()?;
         document.renew(&plain, &changed).ok()?;
-        let built = Builder::new(&document, files).renewed(None, before, &changed).ok()?;
-        let Built { mut json, rtts_ns, same, mut before, .. } = built;
-        let scenario = renewed(&mut json, scenario, &same)?;
+        let (before, scenario) = made(&document, kept, files, names.as_deref(), flows)?;
         scenario.validate().ok()?;
-        if !same.flows {
-            flows.extend(rtts_ns.into_iter().map(|(name, _)| name));
-        }
-        before.json = json;
-        Some(Right { tree: tree.clone(), plain, document, before, scenario })
+        Some(Right { tree, plain, document, before, scenario })
     }
 
-    /// `None` if a field is wrong.
-    fn fields_right(
-        &self,
-        plain: &Value,
-        first: bool,
-        changed: &dyn Fn(&str) -> bool,
-    ) -> Option<()> {
+    /// `None` if a field is wrong. `before`: tree of a cell that was right.
+    fn fields_right(&self, plain: &Value, before: Option<&Tree>, now: &Tree) -> Option<()> {
         let _plugins = Scope::names(plain);
-        let right = if first {
-            check(experiment_file(), plain, &self.context).is_empty()
-        } else {
-            still_right(experiment_file(), plain, &self.context, changed)
+        let file = experiment_file();
+        let right = match before {
+            None => check(file, plain, &self.context).is_empty(),
+            Some(before) => still_right(file, plain, &self.context, (before, now)),
         };
         right.then_some(())
     }
-}
-
-fn is_factors(entry: &Entry) -> bool {
-    &*entry.key == "factors"
 }
 
 /// Returns true if a tree has the same sections in the same order, and the same plug-ins, whose names
@@ -142,6 +120,34 @@ fn differing<'a>(tree: &Tree, entries: &'a [Entry]) -> Vec<&'a str> {
     let pairs = known.iter().zip(entries);
     let other = pairs.filter(|(one, other)| !Arc::ptr_eq(&one.tree, &other.tree));
     other.map(|(_, entry)| &*entry.key).collect()
+}
+
+/// Scenario of a file, made from the one before as far as possible. `None`: it is wrong.
+///
+/// `changed`: sections that differ from those of the scenario before; `None`: there is none.
+fn made(
+    document: &Document,
+    mut kept: Option<(Before, Scenario)>,
+    files: &dyn Files,
+    changed: Option<&[&str]>,
+    flows: &mut BTreeSet<String>,
+) -> Option<(Before, Scenario)> {
+    if let Some((before, scenario)) = &mut kept {
+        if Builder::new(document, files).relink(before, scenario, changed?).is_some() {
+            return kept;
+        }
+    }
+    let changed = |name: &str| changed.is_none_or(|names| names.contains(&name));
+    let (before, scenario) = kept.unzip();
+    let before = before.unwrap_or_default();
+    let built = Builder::new(document, files).renewed(None, before, &changed).ok()?;
+    let Built { mut json, rtts_ns, same, mut before, .. } = built;
+    let scenario = renewed(&mut json, scenario, &same)?;
+    if !same.flows {
+        flows.extend(rtts_ns.into_iter().map(|(name, _)| name));
+    }
+    before.json = json;
+    Some((before, scenario))
 }
 
 /// Scenario of its JSON, with equal parts of the one before. `None`: a field has a wrong type.

@@ -94,6 +94,28 @@ impl Tree {
         }
     }
 
+    /// Entries of two mappings with the same names in the same order, in pairs; `None`: they are none.
+    pub(crate) fn paired<'a>(&'a self, other: &'a Self) -> Option<Vec<(&'a Entry, &'a Entry)>> {
+        let (one, other) = (self.entries()?, other.entries()?);
+        let alike = one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.key == b.key);
+        alike.then(|| one.iter().zip(other).collect())
+    }
+
+    /// Turns the plain value of this tree into that of another one.
+    pub(crate) fn renew(&self, value: &mut Value, now: &Self) {
+        match (value.as_object_mut(), self.paired(now)) {
+            (Some(map), Some(pairs)) => {
+                for (old, new) in pairs.into_iter().filter(|(a, b)| !Arc::ptr_eq(&a.tree, &b.tree))
+                {
+                    if let Some(value) = map.get_mut(&*new.key) {
+                        old.tree.renew(value, &new.tree);
+                    }
+                }
+            }
+            _ => *value = now.plain(),
+        }
+    }
+
     /// Items of a list; `None`: it is none.
     pub fn items(&self) -> Option<&[Arc<Self>]> {
         match &self.content {

@@ -1,9 +1,10 @@
 //! Checks of names, base RTTs, and what follows from them.
 
+use super::network::WAYS;
 use super::{field, text, Builder};
 use crate::code::Code;
 use crate::graph::Graph;
-use crate::limit::{fill, Rtts};
+use crate::limit::{fill, Pending, Rtts};
 use crate::near::suggested;
 use crate::programs::talks;
 use crate::read::{below, item, Loc, Refusal, Result};
@@ -18,9 +19,29 @@ struct Pair {
     at: Loc,
 }
 
+/// Base RTTs, ns.
+#[derive(Default)]
+pub(crate) struct BaseRtts {
+    pub(crate) of_flows: Vec<(String, u64)>,
+    /// The largest through each pipe, by index of the link and direction.
+    through_ns: Vec<Option<u64>>,
+}
+
+impl BaseRtts {
+    /// Sets the limits of both queues of a link.
+    pub(super) fn fill(&self, link: &mut Value, index: usize, limits: &[Pending; 2]) -> Result<()> {
+        for (side, way) in WAYS.into_iter().enumerate() {
+            let through_ns = self.through_ns[2 * index + side];
+            let rtts = Rtts { of_flows: &self.of_flows, through_ns };
+            fill(&mut link[way], &limits[side], rtts)?;
+        }
+        Ok(())
+    }
+}
+
 impl Builder<'_> {
-    /// Completes limits of queues and start jitter; returns the base RTT of each flow, ns.
-    pub(super) fn complete(&mut self, graph: &mut Graph) -> Result<Vec<(String, u64)>> {
+    /// Completes limits of queues and start jitter; returns the base RTTs.
+    pub(super) fn complete(&mut self, graph: &mut Graph) -> Result<BaseRtts> {
         self.check_ends()?;
         let mut pairs = self.pairs();
         let flows = pairs.len();
@@ -45,19 +66,20 @@ impl Builder<'_> {
         }
         let largest = rtts_ns.iter().copied().max();
         let names = self.flows.iter().chain(&self.processes).map(|flow| text(flow, "name"));
-        let of_flows: Vec<(String, u64)> =
-            names.zip(&rtts_ns[..flows]).map(|(name, rtt_ns)| (name.to_owned(), *rtt_ns)).collect();
+        let rtts = BaseRtts {
+            of_flows: names
+                .zip(&rtts_ns[..flows])
+                .map(|(name, rtt_ns)| (name.to_owned(), *rtt_ns))
+                .collect(),
+            through_ns: through_ns.into_iter().map(|through_ns| through_ns.or(largest)).collect(),
+        };
         for (i, pending) in self.pending.iter().enumerate() {
-            for (side, way) in ["forward", "backward"].into_iter().enumerate() {
-                let through_ns = through_ns[2 * i + side].or(largest);
-                let rtts = Rtts { of_flows: &of_flows, through_ns };
-                fill(&mut self.links[i][way], &pending[side], rtts)?;
-            }
+            rtts.fill(&mut self.links[i], i, pending)?;
         }
         for (index, jitter) in &self.jitters {
             self.flows[*index]["start_jitter_ns"] = jitter.ns(rtts_ns[*index]).into();
         }
-        Ok(of_flows)
+        Ok(rtts)
     }
 
     /// Flows and arrivals, with the interfaces of subflows.

@@ -1,9 +1,15 @@
 //! Parts of a scenario that the next cell takes over, since all that they were made of is equal.
 
+use super::complete::BaseRtts;
+use super::network::{Made, WAYS};
 use super::{Builder, Placed};
 use crate::flow::Jitter;
+use crate::graph::fixed_ns;
 use crate::limit::Pending;
-use crate::node::Router;
+use crate::node::{Route, Router};
+use crate::sampling::waits;
+use dumbbell_model::scenario::{Link, Scenario};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +24,9 @@ pub(crate) struct Before {
     nodes: Nodes,
     numbers: BTreeMap<String, usize>,
     placed: Placed,
+    routes: Vec<Route>,
     pending: Vec<[Pending; 2]>,
+    rtts: BaseRtts,
     flow_names: BTreeSet<String>,
     jitters: Vec<(usize, Jitter)>,
 }
@@ -49,18 +57,61 @@ impl Builder<'_> {
         (topology.hosts.clone(), [topology.routers.clone(), topology.switches.clone()])
     }
 
+    /// Returns true if the template has the nodes of the scenario before.
+    fn has_nodes(&self, before: &Before) -> bool {
+        let (hosts, [routers, switches]) = &before.nodes;
+        let topology = &self.file.topology;
+        *hosts == topology.hosts && *routers == topology.routers && *switches == topology.switches
+    }
+
+    /// Renews links of the scenario before, if nothing else can differ from it: no other section
+    /// changed, and nodes, routes, ends and fixed delays of links are equal. Returns `None` with
+    /// nothing changed otherwise, and if a link is wrong.
+    pub(crate) fn relink(
+        &self,
+        before: &mut Before,
+        scenario: &mut Scenario,
+        changed: &[&str],
+    ) -> Option<()> {
+        let links_only = changed.iter().all(|name| ["template", "links"].contains(name));
+        let placed = self.placed().ok().filter(|_| links_only)?;
+        let equal = placed.links.len() == before.placed.links.len() && self.has_nodes(before);
+        if !equal || self.file.topology.routes != before.routes {
+            return None;
+        }
+        let mut renewed = Vec::new();
+        for (i, (old, new)) in before.placed.links.iter().zip(&placed.links).enumerate() {
+            if old == new {
+                continue;
+            }
+            let (mut json, limits) = self.made_link(&new.0, &new.1, &mut Made::default()).ok()?;
+            let was = &before.json["links"][i];
+            let alike = |way| {
+                let (one, other) = (&was[way], &json[way]);
+                fixed_ns(one) == fixed_ns(other) && waits(one) == waits(other)
+            };
+            if old.0 != new.0 || old.1.ends != new.1.ends || !WAYS.into_iter().all(alike) {
+                return None;
+            }
+            before.rtts.fill(&mut json, i, &limits).ok()?;
+            renewed.push((i, Link::deserialize(&json).ok()?, json, limits));
+        }
+        for (i, link, json, limits) in renewed {
+            scenario.links[i] = link;
+            before.json["links"][i] = json;
+            before.pending[i] = limits;
+        }
+        before.placed = placed;
+        Some(())
+    }
+
     /// Takes over the nodes of the scenario before if they are equal; returns true if so.
     pub(super) fn keep_nodes(
         &mut self,
         before: &mut Before,
         changed: &dyn Fn(&str) -> bool,
     ) -> bool {
-        let (hosts, [routers, switches]) = &before.nodes;
-        let topology = &self.file.topology;
-        let equal = *hosts == topology.hosts
-            && *routers == topology.routers
-            && *switches == topology.switches;
-        if !equal || OF_NODES.into_iter().any(changed) {
+        if !self.has_nodes(before) || OF_NODES.into_iter().any(changed) {
             return false;
         }
         self.numbers = std::mem::take(&mut before.numbers);
@@ -106,12 +157,14 @@ impl Builder<'_> {
     }
 
     /// Parts that the next scenario may take over, beside the scenario.
-    pub(super) fn before(&mut self, placed: Placed) -> Before {
+    pub(super) fn before(&mut self, placed: Placed, rtts: BaseRtts) -> Before {
         Before {
             json: Value::Null,
             nodes: self.template_nodes(),
             numbers: std::mem::take(&mut self.numbers),
             placed,
+            routes: self.file.topology.routes.clone(),
+            rtts,
             pending: std::mem::take(&mut self.pending),
             flow_names: std::mem::take(&mut self.flow_names),
             jitters: std::mem::take(&mut self.jitters),

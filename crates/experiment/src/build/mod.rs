@@ -120,7 +120,8 @@ impl<'a> Builder<'a> {
             self.add_requests()?;
             self.add_arrivals();
         }
-        let rtts_ns = self.complete(&mut graph)?;
+        let rtts = self.complete(&mut graph)?;
+        let rtts_ns = rtts.of_flows.clone();
         same.flows &= self.jitters.is_empty();
         let sampling = file.sampling.clone().unwrap_or_else(|| {
             let arrivals = !self.processes.is_empty();
@@ -139,7 +140,7 @@ impl<'a> Builder<'a> {
         ] {
             self.origins.section(section, field(name));
         }
-        let before = self.before(placed);
+        let before = self.before(placed, rtts);
         let mut json = json!({
             "version": 1,
             "name": file.name,

@@ -7,12 +7,12 @@ use crate::link::Link;
 use crate::node::{Route, Router};
 use crate::options::Written;
 use crate::pipe::Pipe;
-use crate::read::{below, Loc, Refusal, Result};
+use crate::read::{below, object, Loc, Refusal, Result};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 
 const DEFAULTS: &str = "defaults";
-const WAYS: [&str; 2] = ["forward", "backward"];
+pub(super) const WAYS: [&str; 2] = ["forward", "backward"];
 
 /// Entries by name.
 fn by_name<T>(entries: &[(String, T)]) -> BTreeMap<&str, &T> {
@@ -153,9 +153,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the template's links with the changes of the file, then the file's own links.
-    /// Those that equal links of the scenario before are taken over.
-    pub(super) fn add_links(&mut self, before: &mut Before, same: &mut Same) -> Result<Placed> {
+    /// The template's links with the changes of the file, then the file's own links.
+    pub(super) fn placed(&self) -> Result<Placed> {
         let file = self.file;
         let mut placed = Placed::default();
         for (name, link) in &file.topology.links {
@@ -182,6 +181,12 @@ impl Builder<'_> {
             }
             placed.put(name, written.link(ends, file.duration_ns)?);
         }
+        Ok(placed)
+    }
+
+    /// Adds all links. Those that equal links of the scenario before are taken over.
+    pub(super) fn add_links(&mut self, before: &mut Before, same: &mut Same) -> Result<Placed> {
+        let placed = self.placed()?;
         let mut made = Made::default();
         for (_, link) in &placed.links {
             for (side, pipe) in link.pipes.iter().enumerate() {
@@ -194,20 +199,21 @@ impl Builder<'_> {
             let fixed =
                 |(_, pending): &(Value, [Pending; 2])| pending.iter().all(Pending::is_fixed);
             same.links.push(kept.as_ref().is_some_and(fixed));
-            match kept {
-                Some((json, pending)) => {
-                    self.origins.entry("links", self.links.len(), link.at.clone());
-                    self.links.push(json);
-                    self.pending.push(pending);
-                }
-                None => self.add_link(name, link, &mut made)?,
-            }
+            self.origins.entry("links", self.links.len(), link.at.clone());
+            let (json, pending) = kept.map_or_else(|| self.made_link(name, link, &mut made), Ok)?;
+            self.links.push(json);
+            self.pending.push(pending);
         }
         Ok(placed)
     }
 
-    fn add_link(&mut self, name: &str, link: &Link, made: &mut Made) -> Result<()> {
-        self.origins.entry("links", self.links.len(), link.at.clone());
+    /// A link in the form of the scenario, and its limits.
+    pub(super) fn made_link(
+        &self,
+        name: &str,
+        link: &Link,
+        made: &mut Made,
+    ) -> Result<(Value, [Pending; 2])> {
         let mut pipe = |side: usize| -> Result<_> {
             let pipe: &Pipe = &link.pipes[side];
             let (mut json, pending) = match made.take(pipe, side, &link.at) {
@@ -225,12 +231,14 @@ impl Builder<'_> {
             Ok((json, pending))
         };
         let ((forward, first), (backward, second)) = (pipe(0)?, pipe(1)?);
-        let mut json = json!({"name": name, "a": link.ends.0, "b": link.ends.1});
-        json["forward"] = forward;
-        json["backward"] = backward;
-        self.links.push(json);
-        self.pending.push([first, second]);
-        Ok(())
+        let json = object([
+            ("name", name.into()),
+            ("a", link.ends.0.as_str().into()),
+            ("b", link.ends.1.as_str().into()),
+            ("forward", forward),
+            ("backward", backward),
+        ]);
+        Ok((json, [first, second]))
     }
 
     /// Adds routes. A route of the file replaces the template's to the same destination.
@@ -299,7 +307,7 @@ fn key(pipe: &Pipe, side: usize) -> Key {
 
 /// Pipes of the scenario that were made, for other links with the same pipe of the file.
 #[derive(Default)]
-struct Made {
+pub(super) struct Made {
     /// Links that still need a pipe.
     uses: BTreeMap<Key, usize>,
     pipes: BTreeMap<Key, (Loc, MadePipe)>,
