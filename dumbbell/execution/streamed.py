@@ -74,9 +74,11 @@ class Streamed:
         self._trusted = self._made.planner != ""
         if shard is not None:  # by these, stores of shards that do not belong together differ
             self._add(first)
-        every, runs = self._counts(shard)
-        known = set(runs)
-        self.total = every - (len(runs) - len(known))
+        every, places = self._counts(shard)
+        #: Cell of each recorded run.
+        self.recorded = {run: number for number, run in places}
+        known = self.recorded.keys()
+        self.total = every - (len(places) - len(known))
         if shard is not None and not every:
             progress.note(empty_note(experiment.info.name, shard, len(cells)))
         if damages := store.check(known):
@@ -99,17 +101,17 @@ class Streamed:
             return none
         return none.of(found[1], info.repeats)
 
-    def _counts(self, shard: Shard | None) -> tuple[int, list[str]]:
-        """Number of runs of the experiment or the shard, and those that were recorded."""
+    def _counts(self, shard: Shard | None) -> tuple[int, list[tuple[int, str]]]:
+        """Number of runs of the experiment or the shard; cell and run of the recorded ones."""
         if shard is None:
             every = sum(map(self._experiment.repeats_of, range(len(self._cells))))
-            return every, [run for _, _, run in self._before.each()]
-        every, runs = 0, []
+            return every, [(number, run) for number, _, run in self._before.each()]
+        every, found = 0, []
         for repeat, number in each_place(self._experiment, self._shard):
             every += 1
             if (run := self._before.run_at(number, repeat)) is not None:
-                runs.append(run)
-        return every, runs
+                found.append((number, run))
+        return every, found
 
     def _is_done(self, repeat: int, number: int) -> bool:
         """Returns true if the store has a run, without its cell; false if that is not known."""

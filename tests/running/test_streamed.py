@@ -8,6 +8,7 @@ import signal
 import sys
 import zlib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -371,15 +372,25 @@ def test_shards_have_all_levels_alike() -> None:
     assert max(counts.values()) < 500 / 16 + 5 * (500 / 16) ** 0.5
 
 
-def test_a_forecast_is_that_of_a_list(tmp_path: Path) -> None:
+def test_a_forecast_of_some_cells_is_that_of_a_list(tmp_path: Path) -> None:
+    text = GRID.replace("{label: same, value: cubic}", "vegas")
+    engine = FakeEngine()
     with Store(tmp_path, write=True) as store:
-        execute(loaded(GRID), FakeEngine(), store, shard=Shard(1, 3))
-    one = forecast(loaded(GRID), FakeEngine(), tmp_path)
-    other = forecast(lazy(GRID), FakeEngine(), tmp_path)
-    assert one == other
-    assert one.done == 40
-    part = forecast(lazy(GRID), FakeEngine(), tmp_path, shard=Shard(2, 3))
-    assert part.runs in range(40, 55)
+        execute(lazy(text), engine, store, shard=Shard(1, 3))
+    one, many = forecast(loaded(text), FakeEngine(), tmp_path), lazy(text)
+    other = forecast(many, FakeEngine(), tmp_path)
+    assert one == replace(other, bytes=one.bytes, work_s=one.work_s)
+    assert (other.bytes, other.work_s) == pytest.approx((one.bytes, one.work_s), rel=0.2)
+    assert (one.runs, one.done, one.measured) == (160, *[len(engine.executed)] * 2)
+    parts = [forecast(many, FakeEngine(), tmp_path, shard=Shard(k, 3)) for k in (1, 2, 3)]
+    assert sum(part.runs for part in parts) == 160
+    assert [part.done for part in parts] == [one.done, 0, 0]
+    cells = many.cells
+    assert isinstance(cells, Counted)
+    alone = lazy(text)
+    new = forecast(alone, FakeEngine(), None)
+    assert new.bytes == pytest.approx(forecast(loaded(text), FakeEngine(), None).bytes, rel=0.2)
+    assert len(set(alone.cells.made)) < len(cells) / 2  # type: ignore[attr-defined]
 
 
 def test_only_some_runs_are_made(tmp_path: Path) -> None:
