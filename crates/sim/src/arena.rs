@@ -48,6 +48,7 @@ pub(crate) struct Arena {
 
 impl Arena {
     /// An arena without packets.
+    #[cfg(test)]
     pub(crate) const EMPTY: Self = Self { packets: Vec::new(), free: Vec::new() };
 
     #[inline(always)]

@@ -6,7 +6,7 @@
 //! keeps packets in a table of limited size. Here the table never fills.
 
 use super::early::{Average, Bounds};
-use super::{Context, Discipline, Head, Inside, Queued, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Inside, Queued, Verdicts};
 use crate::arena::Handle;
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
@@ -85,13 +85,8 @@ fn same_flow(one: &Handle, other: &Handle) -> bool {
 
 impl Discipline for Choke {
     /// `choke_enqueue`.
-    fn enqueue(
-        &mut self,
-        _: Time,
-        mut queued: Queued,
-        _: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, _: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let mut queued = arrival.queued;
         self.average.update(self.packets as u64);
         if self.average.is_above_min() {
             if self.drops_companion(&queued, verdicts) {
@@ -195,7 +190,7 @@ mod tests {
             // Each packet of another flow: the average comes to the length of the queue.
             for number in 0..60 {
                 let one = capable(queued(number, number, 1000, Time::ZERO));
-                choke.enqueue(Time::ZERO, one, None, &mut verdicts);
+                choke.enqueue(Time::ZERO, one.into(), &mut verdicts);
             }
             let (packets, _) = choke.length();
             assert_eq!(packets + verdicts.dropped.len(), 60);
@@ -208,8 +203,7 @@ mod tests {
             let (dropped, marked) = (verdicts.dropped.len(), verdicts.marked);
             choke.enqueue(
                 Time::ZERO,
-                capable(queued(flow, 60, 1000, Time::ZERO)),
-                None,
+                capable(queued(flow, 60, 1000, Time::ZERO)).into(),
                 &mut verdicts,
             );
             assert_eq!((choke.length(), verdicts.dropped.len()), ((0, 0), dropped + 2));
@@ -223,7 +217,7 @@ mod tests {
         let mut verdicts = Verdicts::default();
         for number in 0..5 {
             let one = queued(number, number, 1000, Time::ZERO);
-            choke.enqueue(Time::ZERO, one, None, &mut verdicts);
+            choke.enqueue(Time::ZERO, one.into(), &mut verdicts);
         }
         assert_eq!(choke.remove(1).map(|one| one.packet.id), Some(1));
         assert_eq!((choke.length(), choke.table.len()), ((4, 4000), 5));

@@ -2,7 +2,7 @@
 //! 1024 ns. The square root is approximated by one Newton step per drop. A new dropping episode continues
 //! with the number of drops of the last episode (RFC 8289 §5.4: with two less).
 
-use super::{CodelInside, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{Arrival, CodelInside, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::queue;
 use dumbbell_model::{Span, Time};
 
@@ -89,13 +89,8 @@ impl Codel {
 }
 
 impl Discipline for Codel {
-    fn enqueue(
-        &mut self,
-        _: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, _: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { queued, beside, .. } = arrival;
         let beside = usize::from(beside.is_some());
         if self.queue.packets.len() + beside >= self.limit {
             return verdicts.overflow(&queued);
@@ -300,15 +295,15 @@ mod tests {
         let mut verdicts = Verdicts::default();
         for number in 0..1000 {
             let now = at(u64::from(number) * 1000);
-            codel.enqueue(Time::ZERO, queued(number, now), None, &mut verdicts);
-            codel.enqueue(Time::ZERO, queued(number, now), None, &mut verdicts);
+            codel.enqueue(Time::ZERO, queued(number, now).into(), &mut verdicts);
+            codel.enqueue(Time::ZERO, queued(number, now).into(), &mut verdicts);
             // 4.9 ms in the queue.
             codel.serve(now + Span::from_us(4900), &mut verdicts);
             codel.serve(now + Span::from_us(4900), &mut verdicts);
         }
         for number in 0..1000 {
             let now = at(2_000_000 + u64::from(number) * 1000);
-            codel.enqueue(Time::ZERO, queued(number, now), None, &mut verdicts);
+            codel.enqueue(Time::ZERO, queued(number, now).into(), &mut verdicts);
             codel.serve(now + Span::from_ms(50), &mut verdicts);
         }
         assert!(verdicts.dropped.is_empty());
@@ -323,8 +318,7 @@ mod tests {
         for number in 0..20 {
             codel.enqueue(
                 Time::ZERO,
-                queued(number, at(u64::from(number) * 1000)),
-                None,
+                queued(number, at(u64::from(number) * 1000)).into(),
                 &mut Verdicts::default(),
             );
         }
@@ -332,8 +326,7 @@ mod tests {
             let mut verdicts = Verdicts::default();
             codel.enqueue(
                 Time::ZERO,
-                queued(number as u32, at(number * 1000)),
-                None,
+                queued(number as u32, at(number * 1000)).into(),
                 &mut verdicts,
             );
             assert!(codel.serve(at(number * 1000), &mut verdicts).is_some());
@@ -341,7 +334,7 @@ mod tests {
                 drops_ms.push(number as f64);
                 // The queue keeps its length.
                 let again = queued(number as u32, at(number * 1000));
-                codel.enqueue(Time::ZERO, again, None, &mut Verdicts::default());
+                codel.enqueue(Time::ZERO, again.into(), &mut Verdicts::default());
             }
         }
         // The first packet after that time is dropped.
@@ -398,8 +391,7 @@ mod tests {
             for number in 0..20 {
                 codel.enqueue(
                     Time::ZERO,
-                    queued(number, at(u64::from(number) * 1000)),
-                    None,
+                    queued(number, at(u64::from(number) * 1000)).into(),
                     &mut Verdicts::default(),
                 );
             }
@@ -407,7 +399,7 @@ mod tests {
                 let mut verdicts = Verdicts::default();
                 let one = queued(number as u32, at(number * 1000));
                 let one = if kind == 0 { one } else { capable(one) };
-                codel.enqueue(Time::ZERO, one, None, &mut verdicts);
+                codel.enqueue(Time::ZERO, one.into(), &mut verdicts);
                 let left = codel.serve(at(number * 1000), &mut verdicts);
                 let marked = left.is_some_and(|left| left.packet.tos & 3 == 3);
                 assert_eq!(verdicts.marked, u64::from(marked));
@@ -415,7 +407,7 @@ mod tests {
                     when.push(number);
                 }
                 for _ in verdicts.dropped {
-                    codel.enqueue(Time::ZERO, one, None, &mut Verdicts::default());
+                    codel.enqueue(Time::ZERO, one.into(), &mut Verdicts::default());
                 }
             }
         }
@@ -433,7 +425,7 @@ mod tests {
         for (waited_us, marks) in [(500, 0), (1000, 0), (1030, 1), (5000, 1)] {
             for (one, marks) in [(queued(0, at(0)), 0), (capable(queued(1, at(0))), marks)] {
                 let mut verdicts = Verdicts::default();
-                codel.enqueue(Time::ZERO, one, None, &mut verdicts);
+                codel.enqueue(Time::ZERO, one.into(), &mut verdicts);
                 assert!(codel.serve(at(waited_us), &mut verdicts).is_some());
                 assert_eq!(verdicts.marked, marks, "{waited_us}");
             }

@@ -1,6 +1,6 @@
 //! First in, first out (Linux's sch_fifo.c): pfifo and bfifo drop an arriving packet that does not fit.
 
-use super::{Discipline, Head, Line, Queued, Verdicts};
+use super::{Arrival, Discipline, Head, Line, Verdicts};
 use dumbbell_model::Time;
 
 /// A queue with its limits.
@@ -18,7 +18,8 @@ impl DropTail {
 }
 
 impl Discipline for DropTail {
-    fn enqueue(&mut self, _: Time, queued: Queued, _: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue(&mut self, _: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let queued = arrival.queued;
         let (packets, bytes) = self.line.length();
         let fits = self.limit_packets.is_none_or(|limit| (packets as u64) < limit)
             && self.limit_bytes.is_none_or(|limit| bytes + u64::from(queued.bytes) <= limit);

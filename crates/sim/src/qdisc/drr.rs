@@ -2,7 +2,7 @@
 //! while its deficit covers the next packet.
 
 use super::classes::{together, Classifier};
-use super::{Context, Discipline, Head, Qdisc, Queued, Sight, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 
@@ -59,25 +59,9 @@ impl Drr {
 }
 
 impl Discipline for Drr {
-    fn enqueue(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
-        self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
-    }
-
     /// `drr_enqueue`.
-    fn enqueue_seen(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        _: Option<&Queued>,
-        sight: &Sight<'_>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { queued, sight, .. } = arrival;
         let number = self.classifier.class(&queued.packet);
         let class = &mut self.classes[number];
         class.queue.enqueue(now, queued, sight, verdicts);
@@ -98,6 +82,7 @@ impl Discipline for Drr {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Sight;
     use super::super::test_packets::{context, queued, with_dscp};
     use super::*;
     use dumbbell_model::queue::DrrClass;

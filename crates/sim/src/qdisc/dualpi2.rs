@@ -3,7 +3,7 @@
 //! by a step of its sojourn time. Probabilities are 32-bit numbers, of which the largest means 1.
 
 use super::pie::Updates;
-use super::{Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{queue, Span, Time};
 
@@ -244,13 +244,8 @@ impl Dualpi2 {
 
 impl Discipline for Dualpi2 {
     /// `dualpi2_enqueue_skb`. One limit holds for both queues.
-    fn enqueue(
-        &mut self,
-        now: Time,
-        mut queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { mut queued, beside, .. } = arrival;
         self.update(now);
         let packets = self.length().0 + usize::from(beside.is_some());
         if packets as u64 >= self.spec.limit_packets {
@@ -384,7 +379,7 @@ mod tests {
             for number in 0..2000 {
                 let one = queued(number % 2, number, 1514, Time::ZERO);
                 let one = if number % 2 == 0 { scalable(one) } else { one };
-                dual.enqueue(Time::ZERO, one, None, &mut verdicts);
+                dual.enqueue(Time::ZERO, one.into(), &mut verdicts);
             }
             let mut classic = 0;
             for _ in 0..1000 {
@@ -418,7 +413,7 @@ mod tests {
             [(0, just, 0), (1, Time::from_ns(1_000_001), 1), (2, at_ms(2), 2)]
         {
             let one = scalable(queued(0, number, 1000, Time::ZERO));
-            dual.enqueue(Time::ZERO, one, None, &mut verdicts);
+            dual.enqueue(Time::ZERO, one.into(), &mut verdicts);
             assert!(matches!(dual.dequeue(after, &mut verdicts), Head::Ready(_)));
             assert_eq!(verdicts.marked, marks);
         }

@@ -3,7 +3,7 @@
 //! three bands, and a queue of its own for packets that find none waiting ([`Since67`]).
 
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{Arrival, flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Span, Time};
 
 /// Buckets that orphaned packets are hashed to (`orphan_mask`).
@@ -177,13 +177,8 @@ impl Fq {
 
 impl Discipline for Fq {
     /// `fq_enqueue`.
-    fn enqueue(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { queued, beside, .. } = arrival;
         // The packet that a shaper holds counts before 6.7 (qlen), not in a band.
         let beside = usize::from(beside.is_some() && self.since_67.is_none());
         let number = self.band_of(&queued);
@@ -248,11 +243,11 @@ mod tests {
         let mut fq = Fq::new(&spec, &context());
         let mut verdicts = Verdicts::default();
         for number in 0..120 {
-            fq.enqueue(Time::ZERO, queued(0, number, 1514, Time::ZERO), None, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(0, number, 1514, Time::ZERO).into(), &mut verdicts);
         }
         assert_eq!(verdicts.dropped.len(), 20);
         for number in 0..20 {
-            fq.enqueue(Time::ZERO, queued(1, number, 1514, Time::ZERO), None, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(1, number, 1514, Time::ZERO).into(), &mut verdicts);
         }
         let left = std::iter::from_fn(|| fq.serve(Time::ZERO)).take(24);
         let flows: Vec<u32> = left.map(|left| left.packet.flow).collect();
@@ -277,7 +272,7 @@ mod tests {
         let mut put = |fq: &mut Fq, flow, number, tos| {
             let mut one = queued(flow, number, 1024, Time::ZERO);
             one.packet.tos = tos;
-            fq.enqueue(Time::ZERO, one, None, &mut verdicts);
+            fq.enqueue(Time::ZERO, one.into(), &mut verdicts);
         };
         // Eight find no flow waiting, whosever they are.
         for number in 0..8 {
@@ -310,8 +305,8 @@ mod tests {
     fn turns(fq: &mut Fq, at: Time) -> Vec<u32> {
         let mut verdicts = Verdicts::default();
         for number in 0..4 {
-            fq.enqueue(at, queued(0, number, 1514, at), None, &mut verdicts);
-            fq.enqueue(at, queued(1, number, 1514, at), None, &mut verdicts);
+            fq.enqueue(at, queued(0, number, 1514, at).into(), &mut verdicts);
+            fq.enqueue(at, queued(1, number, 1514, at).into(), &mut verdicts);
         }
         std::iter::from_fn(|| fq.serve(at)).map(|left| left.packet.flow).collect()
     }
@@ -325,7 +320,7 @@ mod tests {
         let mut verdicts = Verdicts::default();
         // Before the second packet of another flow the empty ones are met, and leave their lists.
         for number in 0..2 {
-            fq.enqueue(second, queued(2, number, 1514, second), None, &mut verdicts);
+            fq.enqueue(second, queued(2, number, 1514, second).into(), &mut verdicts);
         }
         while fq.serve(second).is_some() {}
         let later = Time::from_ns(2_000_000_000);
@@ -339,13 +334,13 @@ mod tests {
             let mut fq = Fq::new(&spec(true), &Context { bridge, ..context() });
             let mut verdicts = Verdicts::default();
             for flow in 0..10 {
-                fq.enqueue(Time::ZERO, queued(9, flow, 1514, Time::ZERO), None, &mut verdicts);
+                fq.enqueue(Time::ZERO, queued(9, flow, 1514, Time::ZERO).into(), &mut verdicts);
             }
             fq.bands.iter_mut().for_each(|band| band.packets = 0);
             for (flow, tos) in [(0, 0x08), (1, 0x10)] {
                 let mut one = queued(flow, 0, 1514, Time::ZERO);
                 one.packet.tos = tos;
-                fq.enqueue(Time::ZERO, one, None, &mut verdicts);
+                fq.enqueue(Time::ZERO, one.into(), &mut verdicts);
             }
             let packets: Vec<usize> = fq.bands.iter().map(|band| band.packets).collect();
             assert_eq!(packets, bands);

@@ -3,7 +3,7 @@
 
 use super::codel::{Parameters, State};
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{Arrival, flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// Maximum packets dropped per overflow (`drop_batch_size`).
@@ -104,13 +104,8 @@ impl FqCodel {
 
 impl Discipline for FqCodel {
     /// RFC 8290 §4.1; `fq_codel_enqueue`. On overflow it drops from the head of the longest queue.
-    fn enqueue(
-        &mut self,
-        _: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, _: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { queued, beside, .. } = arrival;
         let beside = usize::from(beside.is_some());
         let number = flow_queue(&queued.packet, self.flows.len());
         let flow = &mut self.flows[number];
@@ -184,7 +179,7 @@ mod tests {
                 let mut one = queued(0, 0, 1000);
                 one.packet.tos = tos;
                 let mut verdicts = Verdicts::default();
-                fq.enqueue(Time::ZERO, one, None, &mut verdicts);
+                fq.enqueue(Time::ZERO, one.into(), &mut verdicts);
                 assert!(fq.serve(Time::ZERO + Span::from_ms(2), &mut verdicts).is_some());
                 assert_eq!(verdicts.marked, marked, "{chosen} {tos}");
             }
@@ -196,8 +191,8 @@ mod tests {
         let mut fq = discipline(10_000);
         let mut verdicts = Verdicts::default();
         for number in 0..300 {
-            fq.enqueue(Time::ZERO, queued(0, number, 1514), None, &mut verdicts);
-            fq.enqueue(Time::ZERO, queued(1, number, 500), None, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(0, number, 1514).into(), &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(1, number, 500).into(), &mut verdicts);
         }
         let mut bytes = [0, 0];
         for _ in 0..200 {
@@ -205,7 +200,7 @@ mod tests {
             bytes[one.packet.flow as usize] += one.bytes;
         }
         assert!(bytes[0].abs_diff(bytes[1]) <= 2 * 1514, "{bytes:?}");
-        fq.enqueue(Time::ZERO, queued(2, 0, 100), None, &mut verdicts);
+        fq.enqueue(Time::ZERO, queued(2, 0, 100).into(), &mut verdicts);
         let next = fq.serve(Time::ZERO, &mut verdicts);
         assert_eq!(next.map(|one| one.packet.flow), Some(2));
         assert!(verdicts.dropped.is_empty());
@@ -218,7 +213,7 @@ mod tests {
         let mut fq = discipline(100);
         let mut verdicts = Verdicts::default();
         for number in 0..101 {
-            fq.enqueue(Time::ZERO, queued(0, number, 1514), None, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(0, number, 1514).into(), &mut verdicts);
         }
         assert_eq!(verdicts.dropped.len(), 51);
         let mut signals_ms = Vec::new();
@@ -230,7 +225,7 @@ mod tests {
             let arrived = now;
             for number in 0..=verdicts.dropped.len() as u32 {
                 let one = packet(0, number, 1514, arrived);
-                fq.enqueue(now, one, None, &mut Verdicts::default());
+                fq.enqueue(now, one.into(), &mut Verdicts::default());
             }
         }
         // An interval above target, then an interval, then one over root 2.
@@ -244,13 +239,13 @@ mod tests {
         let mut fq = discipline(100);
         let mut verdicts = Verdicts::default();
         for number in 0..80 {
-            fq.enqueue(Time::ZERO, queued(0, number, 1000), None, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(0, number, 1000).into(), &mut verdicts);
         }
         for number in 0..20 {
-            fq.enqueue(Time::ZERO, queued(1, number, 1000), None, &mut verdicts);
+            fq.enqueue(Time::ZERO, queued(1, number, 1000).into(), &mut verdicts);
         }
         assert!(verdicts.dropped.is_empty());
-        fq.enqueue(Time::ZERO, queued(1, 20, 1000), None, &mut verdicts);
+        fq.enqueue(Time::ZERO, queued(1, 20, 1000).into(), &mut verdicts);
         let ids: Vec<_> =
             verdicts.dropped.iter().map(|(packet, _)| (packet.flow, packet.id)).collect();
         assert_eq!(ids, (0..40).map(|id| (0, id)).collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 use super::pie::{Updates, Vars};
 use super::rounds::{Rounds, Share};
-use super::{flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{Arrival, flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{queue, Time};
 
@@ -75,13 +75,8 @@ impl FqPie {
 
 impl Discipline for FqPie {
     /// `fq_pie_qdisc_enqueue`.
-    fn enqueue(
-        &mut self,
-        now: Time,
-        mut queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { mut queued, beside, .. } = arrival;
         let beside = usize::from(beside.is_some());
         self.update(now);
         let number = flow_queue(&queued.packet, self.flows.len());
@@ -150,9 +145,9 @@ mod tests {
         let mut longest_ms = 0;
         for ms in 0..20_000_u64 {
             let now = Time::from_ns(ms * 1_000_000);
-            fq.enqueue(now, queued(0, ms as u32, 1514, now), None, &mut verdicts);
+            fq.enqueue(now, queued(0, ms as u32, 1514, now).into(), &mut verdicts);
             if ms % 10 == 0 {
-                fq.enqueue(now, queued(1, ms as u32, 200, now), None, &mut verdicts);
+                fq.enqueue(now, queued(1, ms as u32, 200, now).into(), &mut verdicts);
             }
             if let Some(left) = fq.serve(now).filter(|left| left.packet.flow == 1) {
                 longest_ms = longest_ms.max(now.since(left.arrived).as_ns() / 1_000_000);

@@ -1,6 +1,6 @@
 //! First in, first out (Linux's sch_fifo.c): pfifo_head_drop drops its head if it is full.
 
-use super::{Context, Discipline, Head, Line, Queued, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Line, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// A queue with its limit.
@@ -17,7 +17,8 @@ impl HeadDrop {
 }
 
 impl Discipline for HeadDrop {
-    fn enqueue(&mut self, _: Time, queued: Queued, _: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue(&mut self, _: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let queued = arrival.queued;
         if self.line.packets.len() as u64 >= self.limit_packets {
             if let Some(head) = self.line.pop() {
                 verdicts.overflow(&head);

@@ -3,7 +3,7 @@
 //! debt. Spare rate goes to the highest priority; classes of equal priority share it by deficit round robin.
 
 use super::classes::{together, Classifier};
-use super::{Context, Discipline, Head, Inside, Qdisc, Queued, Sight, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Inside, Qdisc, Verdicts};
 use dumbbell_model::{queue, Framing, Rate, Time};
 
 /// Maximum debt of a bucket, ns: a minute (`mbuffer`).
@@ -163,24 +163,8 @@ impl Htb {
 }
 
 impl Discipline for Htb {
-    fn enqueue(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
-        self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
-    }
-
-    fn enqueue_seen(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        _: Option<&Queued>,
-        sight: &Sight<'_>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { queued, sight, .. } = arrival;
         let class = self.classifier.class(&queued.packet);
         self.classes[class].queue.enqueue(now, queued, sight, verdicts);
     }
@@ -238,6 +222,7 @@ enum Choice {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Sight;
     use super::super::test_packets::{context, queued, with_dscp};
     use super::*;
     use dumbbell_model::Queue;

@@ -20,28 +20,8 @@ use std::collections::VecDeque;
 /// A queue discipline. Each has a file of its name in the catalogue, with a type of the name of its
 /// parameters and a function `new(&parameters, &Context)`.
 trait Discipline {
-    /// Takes an arriving packet. `beside`: packet that a peek has taken out and that has not left; it
-    /// counts against every limit.
-    fn enqueue(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    );
-
-    /// Takes an arriving packet, with access to its content and its hosts ([`Sight`]). For disciplines
-    /// that look beyond the handle, and for those with classes, which pass the sight on.
-    fn enqueue_seen(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        _sight: &Sight<'_>,
-        verdicts: &mut Verdicts,
-    ) {
-        self.enqueue(now, queued, beside, verdicts);
-    }
+    /// Takes an arriving packet.
+    fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts);
 
     /// Looks at the head without a decision (`qdisc_peek_head`). `None`: a peek takes the packet out
     /// (`qdisc_peek_dequeued`).
@@ -64,6 +44,16 @@ trait Discipline {
     }
 }
 
+/// An arriving packet and its surroundings.
+#[derive(Clone, Copy)]
+struct Arrival<'a> {
+    queued: Queued,
+    /// Packet that a peek has taken out and that has not left; it counts against every limit.
+    beside: Option<&'a Queued>,
+    /// For disciplines that look beyond the handle, and for those with classes, which pass it on.
+    sight: &'a Sight<'a>,
+}
+
 /// Content of packets, beyond their handles.
 #[derive(Clone, Copy)]
 pub(crate) struct Sight<'a> {
@@ -73,13 +63,7 @@ pub(crate) struct Sight<'a> {
     pub(crate) targets: &'a [[u32; 2]],
 }
 
-/// Contents of no packet.
-static NOTHING: Arena = Arena::EMPTY;
-
 impl Sight<'_> {
-    /// Nothing is known.
-    pub(crate) const NONE: Sight<'static> = Sight { arena: &NOTHING, targets: &[] };
-
     /// Nodes that a packet comes from and goes to; 0 for packets of no flow.
     fn hosts(&self, packet: Handle) -> [u32; 2] {
         let [to, from] = self.targets.get(packet.flow as usize).copied().unwrap_or_default();
@@ -268,24 +252,10 @@ macro_rules! disciplines {
         }
 
         impl Discipline for Any {
-            fn enqueue(&mut self, now: Time, queued: Queued, beside: Option<&Queued>, verdicts: &mut Verdicts) {
+            fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
                 match self {
-                    Self::DropTail(one) => one.enqueue(now, queued, beside, verdicts),
-                    $(Self::$variant(one) => one.enqueue(now, queued, beside, verdicts),)+
-                }
-            }
-
-            fn enqueue_seen(
-                &mut self,
-                now: Time,
-                queued: Queued,
-                beside: Option<&Queued>,
-                sight: &Sight<'_>,
-                verdicts: &mut Verdicts,
-            ) {
-                match self {
-                    Self::DropTail(one) => one.enqueue(now, queued, beside, verdicts),
-                    $(Self::$variant(one) => one.enqueue_seen(now, queued, beside, sight, verdicts),)+
+                    Self::DropTail(one) => one.enqueue(now, arrival, verdicts),
+                    $(Self::$variant(one) => one.enqueue(now, arrival, verdicts),)+
                 }
             }
 
@@ -349,8 +319,8 @@ impl Qdisc {
         sight: &Sight<'_>,
         verdicts: &mut Verdicts,
     ) {
-        let beside = self.peeked.as_ref();
-        self.discipline.enqueue_seen(now, queued, beside, sight, verdicts);
+        let arrival = Arrival { queued, beside: self.peeked.as_ref(), sight };
+        self.discipline.enqueue(now, arrival, verdicts);
     }
 
     /// Peeks at the next packet.
@@ -413,13 +383,27 @@ mod test_packets {
     pub(super) fn five(mut queue: impl Discipline) -> (Vec<u32>, Vec<u32>) {
         let mut verdicts = Verdicts::default();
         for number in 0..5 {
-            queue.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO), None, &mut verdicts);
+            queue.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO).into(), &mut verdicts);
         }
         let mut left = Vec::new();
         while let Head::Ready(one) = queue.dequeue(Time::ZERO, &mut verdicts) {
             left.push(one.packet.id);
         }
         (left, verdicts.dropped.iter().map(|(packet, _)| packet.id).collect())
+    }
+
+    /// Contents of no packet.
+    static NOTHING: Arena = Arena::EMPTY;
+
+    impl Sight<'_> {
+        /// Nothing is known.
+        pub(crate) const NONE: Sight<'static> = Sight { arena: &NOTHING, targets: &[] };
+    }
+
+    impl From<Queued> for Arrival<'_> {
+        fn from(queued: Queued) -> Self {
+            Self { queued, beside: None, sight: &Sight::NONE }
+        }
     }
 
     /// A frame of a flow, not capable of ECN.

@@ -1,7 +1,7 @@
 //! PIE (RFC 8033) as in Linux. The delay is that of the last packet that left. Times have units of 64 ns,
 //! probabilities 56 bits. De-randomisation (RFC 8033 §5.4) bounds the distance between random drops.
 
-use super::{Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{queue, Span, Time};
 
@@ -223,13 +223,8 @@ impl Pie {
 
 impl Discipline for Pie {
     /// `pie_qdisc_enqueue`.
-    fn enqueue(
-        &mut self,
-        now: Time,
-        mut queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { mut queued, beside, .. } = arrival;
         self.update(now, beside);
         let packets = self.queue.packets.len() + usize::from(beside.is_some());
         if packets as u64 >= self.spec.limit_packets {
@@ -346,7 +341,7 @@ mod tests {
         for ms in 0..60_000_u64 {
             let now = Time::from_ns(ms * 1_000_000);
             for _ in 0..1 + u32::from(ms % 10 == 0) {
-                pie.enqueue(now, queued(0, arrivals, 1000, now), None, &mut verdicts);
+                pie.enqueue(now, queued(0, arrivals, 1000, now).into(), &mut verdicts);
                 arrivals += 1;
             }
             if first_drop_ms.is_none() && !verdicts.dropped.is_empty() {

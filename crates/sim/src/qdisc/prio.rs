@@ -1,7 +1,7 @@
 //! Bands by priority (Linux's sch_prio.c): the first that is not empty is served.
 
 use super::classes::{together, Classifier};
-use super::{Context, Discipline, Head, Qdisc, Queued, Sight, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Qdisc, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// prio with its bands.
@@ -26,24 +26,8 @@ impl Prio {
 }
 
 impl Discipline for Prio {
-    fn enqueue(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
-        self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
-    }
-
-    fn enqueue_seen(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        _: Option<&Queued>,
-        sight: &Sight<'_>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { queued, sight, .. } = arrival;
         let band = self.classifier.class(&queued.packet);
         self.bands[band].enqueue(now, queued, sight, verdicts);
     }
@@ -65,6 +49,7 @@ impl Discipline for Prio {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Sight;
     use super::super::test_packets::{context, queued, with_dscp};
     use super::*;
     use dumbbell_model::queue::Band;

@@ -1,7 +1,7 @@
 //! Random Early Detection (Floyd and Jacobson 1993) as in Linux (sch_red.c).
 
 use super::early::{Average, Bounds};
-use super::{Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Inside, Line, Verdicts};
 use dumbbell_model::{queue, Span, Time};
 
 /// Time between two steps of the adaptive probability (`HZ/2`).
@@ -75,13 +75,8 @@ impl Red {
 }
 
 impl Discipline for Red {
-    fn enqueue(
-        &mut self,
-        now: Time,
-        mut queued: Queued,
-        _: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, now: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let mut queued = arrival.queued;
         self.adapt(now);
         self.average.update(self.queue.bytes);
         match self.action() {
@@ -162,7 +157,7 @@ mod tests {
                     red.queue.pop();
                 }
                 let before = verdicts.dropped.len();
-                red.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO), None, &mut verdicts);
+                red.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO).into(), &mut verdicts);
                 number += 1;
                 if verdicts.dropped.len() == before {
                     offered += 1;
@@ -185,7 +180,7 @@ mod tests {
         let mut red = Red::new(&spec, &context());
         let mut verdicts = Verdicts::default();
         for number in 0..500 {
-            red.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO), None, &mut verdicts);
+            red.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO).into(), &mut verdicts);
         }
         assert_eq!((red.length().1, verdicts.dropped.len()), (400_000, 100));
         assert_eq!(verdicts.marked, 0);
@@ -200,8 +195,7 @@ mod tests {
             for number in 0..300 {
                 red.enqueue(
                     Time::ZERO,
-                    capable(queued(0, number, 1000, Time::ZERO)),
-                    None,
+                    capable(queued(0, number, 1000, Time::ZERO)).into(),
                     &mut verdicts,
                 );
             }

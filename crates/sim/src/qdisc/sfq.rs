@@ -1,7 +1,7 @@
 //! Stochastic Fairness Queueing (McKenney 1990) as in Linux (sch_sfq.c), without perturbation: deficit
 //! round robin over flows. On overflow it drops the tail of the longest queue.
 
-use super::{flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{Arrival, flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 
@@ -88,13 +88,8 @@ impl Sfq {
 
 impl Discipline for Sfq {
     /// `sfq_enqueue`.
-    fn enqueue(
-        &mut self,
-        _: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, _: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { queued, beside, .. } = arrival;
         let beside = usize::from(beside.is_some());
         let number = flow_queue(&queued.packet, DIVISOR);
         let length = self.slots[number].queue.packets.len();
@@ -161,8 +156,7 @@ mod tests {
                 for _ in 0..copies {
                     sfq.enqueue(
                         Time::ZERO,
-                        queued(flow, number, size, Time::ZERO),
-                        None,
+                        queued(flow, number, size, Time::ZERO).into(),
                         &mut verdicts,
                     );
                 }
@@ -183,10 +177,10 @@ mod tests {
         let mut sfq = sfq(10, 127);
         let mut verdicts = Verdicts::default();
         for number in 0..8 {
-            sfq.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO), None, &mut verdicts);
+            sfq.enqueue(Time::ZERO, queued(0, number, 1000, Time::ZERO).into(), &mut verdicts);
         }
         for number in 0..4 {
-            sfq.enqueue(Time::ZERO, queued(1, number, 1000, Time::ZERO), None, &mut verdicts);
+            sfq.enqueue(Time::ZERO, queued(1, number, 1000, Time::ZERO).into(), &mut verdicts);
         }
         let dropped: Vec<_> =
             verdicts.dropped.iter().map(|(packet, _)| (packet.flow, packet.id)).collect();

@@ -12,7 +12,7 @@ mod modes;
 mod rate;
 mod tin;
 
-use super::{Context, Discipline, Head, Inside, Queued, Sight, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Inside, Queued, Sight, Verdicts};
 use cobalt::Decision;
 use dumbbell_model::queue::{self, AckFilter};
 use dumbbell_model::rng::Rng;
@@ -237,25 +237,9 @@ impl Cake {
 }
 
 impl Discipline for Cake {
-    fn enqueue(
-        &mut self,
-        now: Time,
-        queued: Queued,
-        beside: Option<&Queued>,
-        verdicts: &mut Verdicts,
-    ) {
-        self.enqueue_seen(now, queued, beside, &Sight::NONE, verdicts);
-    }
-
     /// `cake_enqueue`.
-    fn enqueue_seen(
-        &mut self,
-        at: Time,
-        queued: Queued,
-        _: Option<&Queued>,
-        sight: &Sight<'_>,
-        verdicts: &mut Verdicts,
-    ) {
+    fn enqueue(&mut self, at: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
+        let Arrival { queued, sight, .. } = arrival;
         let now = at.as_ns() as i64;
         let number = self.tin(&queued);
         let [source, destination] = sight.hosts(queued.packet);

@@ -46,7 +46,7 @@ impl Busy<'_> {
             for (number, &(_, _, dscp, length)) in self.flows.iter().enumerate() {
                 while waiting[number] < 4 {
                     let frame = with_dscp(dscp, queued(number as u32, 0, length, now));
-                    cake.enqueue_seen(now, capable(frame), None, &sight, &mut verdicts);
+                    cake.enqueue(now, Arrival { queued: capable(frame), beside: None, sight: &sight }, &mut verdicts);
                     waiting[number] += 1;
                 }
             }
@@ -140,7 +140,7 @@ fn tins_keep_to_their_thresholds() {
         for (number, &(_, _, dscp, length)) in flows.iter().enumerate() {
             let frame = with_dscp(dscp, queued(number as u32, 0, length, Time::ZERO));
             for _ in 0..100 {
-                cake.enqueue(Time::ZERO, frame, None, &mut verdicts);
+                cake.enqueue(Time::ZERO, frame.into(), &mut verdicts);
             }
         }
     }
@@ -159,11 +159,11 @@ fn a_full_memory_shortens_the_longest_queue() {
     let mut verdicts = Verdicts::default();
     for number in 0..8 {
         let frame = queued(number % 2, number, FRAME, Time::ZERO);
-        cake.enqueue(Time::ZERO, frame, None, &mut verdicts);
+        cake.enqueue(Time::ZERO, frame.into(), &mut verdicts);
     }
     for number in 8..14 {
         let now = Time::from_ns(u64::from(number) * 10_000_000);
-        cake.enqueue(now, queued(0, number, FRAME, now), None, &mut verdicts);
+        cake.enqueue(now, queued(0, number, FRAME, now).into(), &mut verdicts);
     }
     let dropped: Vec<u32> = verdicts.dropped.iter().map(|(packet, _)| packet.id).collect();
     assert_eq!(dropped, [0, 2, 4, 6]);
@@ -183,7 +183,7 @@ fn a_sparse_flow_waits_for_one_packet() {
     let (mut next_sparse, mut waits, mut held) = (Time::ZERO, Vec::new(), 0_u32);
     while now < Time::ZERO + Span::from_s(5) {
         while held < 40 {
-            cake.enqueue(now, queued(0, 0, FRAME, now), None, &mut verdicts);
+            cake.enqueue(now, queued(0, 0, FRAME, now).into(), &mut verdicts);
             held += 1;
         }
         let lost = verdicts.dropped.drain(..).inspect(|(packet, _)| assert_eq!(packet.flow, 0));
@@ -193,7 +193,7 @@ fn a_sparse_flow_waits_for_one_packet() {
             Head::Ready(_) => held -= 1,
             Head::Until(at) if next_sparse <= at => {
                 now = next_sparse.max(now);
-                cake.enqueue(now, queued(1, 0, 200, now), None, &mut verdicts);
+                cake.enqueue(now, queued(1, 0, 200, now).into(), &mut verdicts);
                 next_sparse += Span::from_ms(20);
             }
             Head::Until(at) => now = at,
