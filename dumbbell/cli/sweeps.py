@@ -19,7 +19,7 @@ from dumbbell.execution.bar import duration_text, progress_on
 from dumbbell.execution.elsewhere import opened_executor, refuse_shared_alone
 from dumbbell.execution.events import event_log
 from dumbbell.execution.forecast import Forecast
-from dumbbell.execution.progress import Progress, Several, Silent, Sweep
+from dumbbell.execution.progress import Progress, Several, Sweep
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_RUNS = 10_000
 
 
-class _Consent(Silent):
+class _Consent(Progress):
     """Asks once before more than `MOST_RUNS` runs; refuses them where nobody can be asked.
 
     Runs of the parts of a study, and of rounds of repeats, count together.

@@ -11,7 +11,7 @@ from rich.progress import Progress as Bar
 
 from dumbbell.console import Pulse
 from dumbbell.console.words import many
-from dumbbell.execution.progress import Progress, Silent, Sweep, Work
+from dumbbell.execution.progress import Progress, Sweep, Work
 
 
 def progress_on(console: Console, *, verbose: bool = False) -> Progress:
@@ -21,7 +21,7 @@ def progress_on(console: Console, *, verbose: bool = False) -> Progress:
     )
 
 
-class _Shown(Silent):
+class _Shown(Progress):
     """Notes, and the line about runs that are in the store."""
 
     def __init__(self, console: Console, verbose: bool) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
-from dumbbell.execution.progress import Silent, Sweep, Work
+from dumbbell.execution.progress import Progress, Sweep, Work
 from dumbbell.files.output import PRINTED, OutputError, json_text
 from dumbbell.files.whole import write_all
 from dumbbell.runs import RunResult
 
 
-class EventLog(Silent):
+class EventLog(Progress):
     """Progress that writes a line of JSON per event, at once. See docs/command-line.md."""
 
     def __init__(self, path: Path, handle: int) -> None:

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Protocol
 
 from dumbbell.console.words import many
 from dumbbell.execution.shard import Shard
@@ -68,8 +67,8 @@ class Work:
         return ", ".join([*levels, f"repeat {self.repeat}"])
 
 
-class Progress(Protocol):
-    """Receiver of progress. All calls come from one thread."""
+class Progress:
+    """Receiver of progress, which ignores it. All calls come from one thread."""
 
     def note(self, text: str) -> None:
         """Receives a note for the user, before the runs begin."""
@@ -96,35 +95,7 @@ class Progress(Protocol):
         """Receives the end of the experiment, also after an error."""
 
 
-class Silent:
-    """Progress that shows nothing."""
-
-    def note(self, text: str) -> None:
-        """Does nothing."""
-
-    def begin(self, sweep: Sweep) -> None:
-        """Does nothing."""
-
-    def started(self, work: Work) -> None:
-        """Does nothing."""
-
-    def finished(self, work: Work, result: RunResult) -> None:
-        """Does nothing."""
-
-    def failed(self, work: Work, why: str) -> None:
-        """Does nothing."""
-
-    def update(self, done: int, simulated_s: float, rate: float, left_s: float | None) -> None:
-        """Does nothing."""
-
-    def working(self, works: Sequence[tuple[Work, float]]) -> None:
-        """Does nothing."""
-
-    def end(self) -> None:
-        """Does nothing."""
-
-
-class Several:
+class Several(Progress):
     """Progress that passes everything to several receivers, in their order."""
 
     def __init__(self, receivers: Sequence[Progress]) -> None:
@@ -176,7 +147,7 @@ _CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 def current_progress() -> Progress:
     """Progress in use. Default: one that shows nothing."""
-    return _CURRENT.get() or Silent()
+    return _CURRENT.get() or Progress()
 
 
 @contextlib.contextmanager

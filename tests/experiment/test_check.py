@@ -71,7 +71,19 @@ def test_cells_of_examples_and_studies_pass_as_single_ones() -> None:
 
 
 #: Levels that many fields refuse, alone or beside others.
-WRONG = ("0 s", "1 ns", "10 s", "0 packets", "1 packets", "70 bytes", "3 BDP", "1 bit/s", "d1", 0, [])
+WRONG = (
+    "0 s",
+    "1 ns",
+    "10 s",
+    "0 packets",
+    "1 packets",
+    "70 bytes",
+    "3 BDP",
+    "1 bit/s",
+    "d1",
+    0,
+    [],
+)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 import dumbbell
 from dumbbell.errors import ExperimentError
 from dumbbell.execution import use_progress
-from dumbbell.execution.progress import Silent
+from dumbbell.execution.progress import Progress
 from dumbbell.metrics import METRICS, summary
 
 TEXT = """\
@@ -25,7 +25,7 @@ repeats: {until: {metric: goodput_mbps, relative_half_width: 6 %}, min: 3, max: 
 """
 
 
-class Notes(Silent):
+class Notes(Progress):
     """Progress that keeps its notes."""
 
     def __init__(self) -> None:

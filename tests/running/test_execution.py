@@ -15,7 +15,7 @@ from dumbbell import _core
 from dumbbell.engines import Run, engine_named
 from dumbbell.errors import EngineError, ExperimentError
 from dumbbell.execution import Interrupted, execute, use_progress
-from dumbbell.execution.progress import Silent, Sweep
+from dumbbell.execution.progress import Progress, Sweep
 from dumbbell.store import Store
 from tests.helpers import BASE, FakeEngine, loaded
 
@@ -101,7 +101,7 @@ def test_what_the_engine_refuses_is_placed_in_the_file(tmp_path: Path) -> None:
 
 
 def test_progress(tmp_path: Path) -> None:
-    class Watch(Silent):
+    class Watch(Progress):
         def __init__(self) -> None:
             self.told: list[tuple[object, ...]] = []
 

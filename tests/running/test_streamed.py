@@ -19,7 +19,7 @@ from dumbbell.execution import execute, plan, use_progress
 from dumbbell.execution import streamed as streamed_module
 from dumbbell.execution.enough import execute_enough
 from dumbbell.execution.forecast import forecast
-from dumbbell.execution.progress import Silent, Sweep, Work
+from dumbbell.execution.progress import Progress, Sweep, Work
 from dumbbell.execution.shard import Shard, dealt_alike
 from dumbbell.experiment import Experiment
 from dumbbell.experiment.cells import Cells, Group
@@ -43,7 +43,7 @@ GRID = (
 )
 
 
-class Heard(Silent):
+class Heard(Progress):
     """Progress that keeps what it hears."""
 
     def __init__(self) -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from dumbbell.errors import Interrupted
 from dumbbell.execution import Progress, current_progress, use_progress
-from dumbbell.execution.progress import Silent, Sweep
+from dumbbell.execution.progress import Sweep
 from dumbbell.search.progress import one_progress
 
 
-class Noted(Silent):
+class Noted(Progress):
     """Progress that keeps what it receives."""
 
     def __init__(self) -> None:
