@@ -147,69 +147,34 @@ view! {
     }
 }
 
-/// What a hook may change.
-#[pyclass(module = "dumbbell._core", get_all, set_all)]
-pub(crate) struct Window {
-    cwnd: u32,
-    cwnd_cnt: u32,
-    ssthresh: u32,
-    cwnd_clamp: u32,
-    pacing_rate: u64,
-    pacing: bool,
-    app_limited: Option<u64>,
-    mtu: Option<u32>,
-    enter_cwr: bool,
+/// A class with the fields of a struct of `dumbbell-plugin`, which Python may set.
+macro_rules! copied {
+    ($(#[$about:meta])* $name:ident of $inner:ident { $($field:ident: $kind:ty,)+ }) => {
+        $(#[$about])*
+        #[pyclass(module = "dumbbell._core", get_all, set_all)]
+        pub(crate) struct $name {
+            $($field: $kind,)+
+        }
+
+        impl $name {
+            const fn of(from: &$inner) -> Self {
+                let $inner { $($field,)+ } = *from;
+                Self { $($field,)+ }
+            }
+
+            const fn left(&self) -> $inner {
+                let Self { $($field,)+ } = *self;
+                $inner { $($field,)+ }
+            }
+        }
+    };
 }
 
-impl Window {
-    const fn of(from: &WindowOf) -> Self {
-        let WindowOf {
-            cwnd,
-            cwnd_cnt,
-            ssthresh,
-            cwnd_clamp,
-            pacing_rate,
-            pacing,
-            app_limited,
-            mtu,
-            enter_cwr,
-        } = *from;
-        Self {
-            cwnd,
-            cwnd_cnt,
-            ssthresh,
-            cwnd_clamp,
-            pacing_rate,
-            pacing,
-            app_limited,
-            mtu,
-            enter_cwr,
-        }
-    }
-
-    const fn left(&self) -> WindowOf {
-        let Self {
-            cwnd,
-            cwnd_cnt,
-            ssthresh,
-            cwnd_clamp,
-            pacing_rate,
-            pacing,
-            app_limited,
-            mtu,
-            enter_cwr,
-        } = *self;
-        WindowOf {
-            cwnd,
-            cwnd_cnt,
-            ssthresh,
-            cwnd_clamp,
-            pacing_rate,
-            pacing,
-            app_limited,
-            mtu,
-            enter_cwr,
-        }
+copied! {
+    /// What a hook may change.
+    Window of WindowOf {
+        cwnd: u32, cwnd_cnt: u32, ssthresh: u32, cwnd_clamp: u32, pacing_rate: u64, pacing: bool,
+        app_limited: Option<u64>, mtu: Option<u32>, enter_cwr: bool,
     }
 }
 
