@@ -102,8 +102,8 @@ impl CongestionControl for Balia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lia::tests::{any_subflows, check_alone_is_reno, check_coupled, conn_of, subflow};
-    use crate::reno::tests::{check_operations, conn, operations};
+    use crate::lia::tests::{any_subflows, conn_of, subflow};
+    use crate::reno::tests::conn;
     use proptest::prelude::*;
 
     /// Balia state and connection of subflow `me`.
@@ -158,21 +158,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn operations_keep_the_window_in_bounds(
-            clamp in 1..1_000_000u32, operations in operations(), all in any_subflows(),
-        ) {
-            check_operations(&mut Balia::default(), clamp, &operations);
-            check_coupled(&mut Balia::default(), &operations, &all);
-        }
-
-        #[test]
-        fn alone_it_is_reno(
-            cwnd in 2..5000u32, acks in proptest::collection::vec(0..3000u32, 1..200),
-        ) {
-            check_alone_is_reno(&mut Balia::default(), cwnd, &acks);
-        }
-
         /// (1 + alpha)(4 + alpha)/10 is at most (1 + alpha)², and that at most (sum x_k / x_r)².
         #[test]
         fn never_faster_than_reno(all in any_subflows(), cwnd in 1..10_000u32, rtt_ms in 1..1000u32) {

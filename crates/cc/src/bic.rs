@@ -171,7 +171,7 @@ impl CongestionControl for Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reno::tests::{avoiding, check_operations, conn, operations};
+    use crate::reno::tests::{avoiding, conn};
     use proptest::prelude::*;
 
     /// After a loss at `w_max`, one packet per ACK.
@@ -199,13 +199,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn operations_keep_the_window_in_bounds(
-            clamp in 1..1_000_000u32, operations in operations(),
-        ) {
-            check_operations(&mut Bic::new(), clamp, &operations);
-        }
-
         /// A loss never raises the target, and reduces the window to β.
         #[test]
         fn losses_reduce(first in 1..1_000_000u32, second in 1..1_000_000u32) {

@@ -176,17 +176,9 @@ impl CongestionControl for Illinois {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reno::tests::{check_operations, operations};
     use proptest::prelude::*;
 
     proptest! {
-        #[test]
-        fn operations_keep_the_window_in_bounds(
-            clamp in 1..1_000_000u32, operations in operations(),
-        ) {
-            check_operations(&mut Illinois::new(), clamp, &operations);
-        }
-
         /// Liu et al. §3.2: growth falls and the reduction grows with the delay, within bounds.
         #[test]
         fn growth_and_reduction_are_monotone(most in 100..3_000_000u32, share in 0..100u32) {

@@ -85,7 +85,7 @@ impl CongestionControl for Lia {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::reno::tests::{avoiding, check_operations, conn, operations, Operation};
+    use crate::reno::tests::{avoiding, conn, operations, options, Operation};
     use crate::{AckSample, CaState};
     use proptest::prelude::*;
 
@@ -213,18 +213,21 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn operations_keep_the_window_in_bounds(
-            clamp in 1..1_000_000u32, operations in operations(), all in any_subflows(),
+        fn operations_of_several_keep_the_window_in_bounds(
+            operations in operations(), all in any_subflows(),
         ) {
-            check_operations(&mut Lia::default(), clamp, &operations);
-            check_coupled(&mut Lia::default(), &operations, &all);
+            for new in [crate::balia::new, new, crate::olia::new] {
+                check_coupled(&mut *new(&options()), &operations, &all);
+            }
         }
 
         #[test]
-        fn alone_it_is_reno(
+        fn alone_they_are_reno(
             cwnd in 2..5000u32, acks in proptest::collection::vec(0..3000u32, 1..200),
         ) {
-            check_alone_is_reno(&mut Lia::default(), cwnd, &acks);
+            for new in [crate::balia::new, new, crate::olia::new] {
+                check_alone_is_reno(&mut *new(&options()), cwnd, &acks);
+            }
         }
 
         /// Equations 1 and 2, literally and in bytes.

@@ -134,8 +134,8 @@ impl CongestionControl for Olia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lia::tests::{any_subflows, check_alone_is_reno, check_coupled, conn_of, subflow};
-    use crate::reno::tests::{avoiding, check_operations, conn, operations};
+    use crate::lia::tests::{any_subflows, conn_of, subflow};
+    use crate::reno::tests::{avoiding, conn};
     use proptest::prelude::*;
 
     /// Path with its l_p.
@@ -268,21 +268,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn operations_keep_the_window_in_bounds(
-            clamp in 1..1_000_000u32, operations in operations(), all in any_subflows(),
-        ) {
-            check_operations(&mut Olia::default(), clamp, &operations);
-            check_coupled(&mut Olia::default(), &operations, &all);
-        }
-
-        #[test]
-        fn alone_it_is_reno(
-            cwnd in 2..5000u32, acks in proptest::collection::vec(0..3000u32, 1..200),
-        ) {
-            check_alone_is_reno(&mut Olia::default(), cwnd, &acks);
-        }
-
         /// Sum of all alphas is 0.
         #[test]
         fn alphas_sum_to_zero(all in any_subflows()) {

@@ -133,6 +133,11 @@ pub(crate) mod tests {
         }
     }
 
+    /// Options of a profile.
+    pub(crate) fn options() -> TcpOptions {
+        TcpOptions::profile("linux-6.1").expect("shipped")
+    }
+
     /// Window in congestion avoidance at `cwnd`.
     pub(crate) fn avoiding(cwnd: u32) -> Window {
         Window { ssthresh: 2, ..Window::new(cwnd) }
@@ -262,7 +267,14 @@ pub(crate) mod tests {
         fn operations_keep_the_window_in_bounds(
             clamp in 1..1_000_000u32, operations in operations(),
         ) {
-            check_operations(&mut Reno::default(), clamp, &operations);
+            let options = options();
+            for new in [
+                crate::balia::new, crate::bic::new, crate::highspeed::new, crate::htcp::new,
+                crate::illinois::new, crate::lia::new, crate::olia::new, new,
+                crate::scalable::new,
+            ] {
+                check_operations(&mut *new(&options), clamp, &operations);
+            }
         }
 
         /// RFC 5681 §3.1: one packet per RTT, for any ACK sizes.

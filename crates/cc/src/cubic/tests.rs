@@ -1,11 +1,7 @@
 use super::*;
-use crate::reno::tests::{avoiding, check_operations, conn, operations};
+use crate::reno::tests::{avoiding, check_operations, conn, operations, options};
 use crate::INFINITE_SSTHRESH;
 use proptest::prelude::*;
-
-fn options() -> TcpOptions {
-    TcpOptions::profile("linux-6.1").expect("shipped")
-}
 
 /// CUBIC without Reno-friendly growth.
 fn without_friendliness() -> Cubic {
