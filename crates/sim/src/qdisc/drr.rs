@@ -82,8 +82,8 @@ impl Discipline for Drr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Sight;
     use super::super::test_packets::{context, queued, with_dscp};
+    use super::super::Sight;
     use super::*;
     use dumbbell_model::queue::DrrClass;
     use dumbbell_model::Queue;

@@ -3,7 +3,7 @@
 //! three bands, and a queue of its own for packets that find none waiting ([`Since67`]).
 
 use super::rounds::{Rounds, Share};
-use super::{Arrival, flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{flow_queue, Arrival, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Span, Time};
 
 /// Buckets that orphaned packets are hashed to (`orphan_mask`).

@@ -3,7 +3,7 @@
 
 use super::codel::{Parameters, State};
 use super::rounds::{Rounds, Share};
-use super::{Arrival, flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{flow_queue, Arrival, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 
 /// Maximum packets dropped per overflow (`drop_batch_size`).

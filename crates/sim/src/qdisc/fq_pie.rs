@@ -2,7 +2,7 @@
 
 use super::pie::{Updates, Vars};
 use super::rounds::{Rounds, Share};
-use super::{Arrival, flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{flow_queue, Arrival, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{queue, Time};
 

@@ -222,8 +222,8 @@ enum Choice {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Sight;
     use super::super::test_packets::{context, queued, with_dscp};
+    use super::super::Sight;
     use super::*;
     use dumbbell_model::Queue;
 

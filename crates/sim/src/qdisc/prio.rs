@@ -49,8 +49,8 @@ impl Discipline for Prio {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Sight;
     use super::super::test_packets::{context, queued, with_dscp};
+    use super::super::Sight;
     use super::*;
     use dumbbell_model::queue::Band;
     use dumbbell_model::Queue;

@@ -1,7 +1,7 @@
 //! Stochastic Fairness Queueing (McKenney 1990) as in Linux (sch_sfq.c), without perturbation: deficit
 //! round robin over flows. On overflow it drops the tail of the longest queue.
 
-use super::{Arrival, flow_queue, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
+use super::{flow_queue, Arrival, Context, Discipline, Head, Inside, Line, Queued, Verdicts};
 use dumbbell_model::{queue, Time};
 use std::collections::VecDeque;
 

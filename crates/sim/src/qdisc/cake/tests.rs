@@ -46,7 +46,11 @@ impl Busy<'_> {
             for (number, &(_, _, dscp, length)) in self.flows.iter().enumerate() {
                 while waiting[number] < 4 {
                     let frame = with_dscp(dscp, queued(number as u32, 0, length, now));
-                    cake.enqueue(now, Arrival { queued: capable(frame), beside: None, sight: &sight }, &mut verdicts);
+                    cake.enqueue(
+                        now,
+                        Arrival { queued: capable(frame), beside: None, sight: &sight },
+                        &mut verdicts,
+                    );
                     waiting[number] += 1;
                 }
             }
