@@ -98,7 +98,11 @@ def _base_rtt(one: Judged) -> bool | None:
 
 
 _ROWS = (
-    ("base RTT within 3 %", "95 %", _base_rtt),
+    ("base RTT is said: interval within ±3 %", "–", lambda one: one.rtt_said),
+    ("base RTT within 3 %, if said", "95 %",
+     lambda one: _within(one.rtt_error, 0.03) if one.rtt_said else None),
+    ("base RTT within 3 %, said or not", "95 %", _base_rtt),
+    ("interval of the base RTT holds it", "–", lambda one: one.rtt_held),
     ("rate is said, not only a bound", "–", lambda one: one.rate_error is not None),
     ("rate within 3 %, if said", "95 %", lambda one: _within(one.rate_error, 0.03)),
     ("queue limit is said, not only a bound", "–",

@@ -11,6 +11,8 @@ from dumbbell.fit.estimate import Estimate, measured, unknown
 from dumbbell.fit.observe import Observed
 
 Floats = NDArray[np.float64]
+#: Share of data beyond the window's edge above which the edge is not known.
+_BEYOND = 0.01
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ def _receive_window(seen: Observed, near_s: float) -> tuple[float, Estimate]:
     known = at >= 0
     room = np.full(len(seen.sent_s), np.inf)
     room[known] = edge[at[known]] - np.maximum.accumulate(seen.sent_end_bytes)[known]
+    beyond = float((room < -2 * seen.payload_bytes).mean())
+    if beyond > _BEYOND:
+        said = f"{beyond:.0%} of the data passes the window's edge: ACKs or the scale are missing"
+        return 0.0, unknown(said)
     full = room < 2 * seen.payload_bytes
     spans = np.diff(seen.sent_s, append=seen.sent_s[-1])
     total = float(spans.sum())

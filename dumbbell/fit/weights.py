@@ -18,4 +18,7 @@ WEIGHTS = {
     "reaction": 6.0,
     "gaps": 3.0,
     "rate": 4.0,
+    "ect": 30.0,
 }
+#: Exponent of the likelihood, see `likelihood`.
+POWER = 8.0
