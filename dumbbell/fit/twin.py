@@ -262,7 +262,8 @@ def _pipe(one: Sketch) -> dict[str, Any]:
         pipe["policer"] = {"rate": f"{rate:.0f} bit/s", "burst": f"{max(2000, most):.0f} bytes"}
     queue = _queue(one)
     burst = None if one.burst_bytes is None else max(2000.0, one.burst_bytes)
-    plain = one.policer is None and len(one.steps) == 1 and "buffer" in queue
+    plain = one.policer is None and one.wait_s is None and len(one.steps) == 1
+    plain = plain and "buffer" in queue
     if burst is None and not one.serialises and plain:
         burst = _ONE_FRAME
     if burst is not None:
