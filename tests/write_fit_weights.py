@@ -53,12 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=5_000_000)
     parser.add_argument("--keep", type=Path, help="file for the distances, to fit again")
     wanted = parser.parse_args(arguments)
-    if wanted.keep is not None and wanted.keep.exists():
-        examples = pickle.loads(wanted.keep.read_bytes())
-    else:
-        examples = [one for one in map(example, _seeds(wanted)) if one is not None]
-        if wanted.keep is not None:
-            wanted.keep.write_bytes(pickle.dumps(examples))
+    examples = _examples(wanted)
     before = loss(examples, USED, POWER)
     weights = fitted(examples, USED, POWER)
     power, held = power_of(examples)
@@ -69,8 +64,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write(weights, power, len(examples), wanted)
 
 
-def _seeds(wanted: argparse.Namespace) -> range:
-    return range(wanted.seed, wanted.seed + wanted.cases)
+def _examples(wanted: argparse.Namespace) -> list[Example]:
+    """Examples of the seeds; with `--keep` those of the file are not made again."""
+    keep = wanted.keep
+    made: dict[int, Example | None] = {}
+    if keep is not None and keep.exists():
+        made = pickle.loads(keep.read_bytes())
+    for seed in range(wanted.seed, wanted.seed + wanted.cases):
+        if seed not in made:
+            made[seed] = example(seed)
+            if keep is not None:
+                keep.write_bytes(pickle.dumps(made))
+    return [one for one in made.values() if one is not None]
 
 
 def example(seed: int) -> Example | None:

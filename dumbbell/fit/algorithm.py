@@ -52,8 +52,8 @@ class Ranking:
     """Algorithms by probability.
 
     Attributes:
-        ranked: The most probable first.
-        groups: Names by probability; those in a group make the same transfer on this path.
+        ranked: In the order of the groups.
+        groups: The most probable first; names in a group make the same transfer on this path.
         told: False if the capture cannot tell.
         why: Why it can, or cannot.
         stretch_s: Compared time from the start of the capture.
@@ -202,14 +202,14 @@ class Runs:
         return max(shares, key=lambda name: shares[name])
 
     def groups(self, shares: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
-        """Algorithms by probability, those that cannot be told apart together."""
+        """Groups of algorithms that cannot be told apart, the most probable first."""
         left = sorted(shares, key=lambda name: -shares[name])
         found = []
         while left:
             group = tuple(name for name in left if name == left[0] or self._alike(left[0], name))
             found.append(group)
             left = [name for name in left if name not in group]
-        return tuple(found)
+        return tuple(sorted(found, key=lambda group: -sum(shares[name] for name in group)))
 
     def _alike(self, one: str, other: str) -> bool:
         pairs = list(zip(self.made[one], self.made[other], strict=False))
@@ -220,12 +220,12 @@ class Runs:
 
 def _ranking(runs: Runs, one: Sketch, length: float) -> Ranking:
     found, shares = runs.found(), runs.shares()
-    order = sorted(shares, key=lambda name: -shares[name])
+    groups = runs.groups(shares)
     ranked = tuple(
         Ranked(name, shares[name], tuple(float(v) for v in min(found[name], key=far_from)))
-        for name in order
+        for group in groups
+        for name in group
     )
-    groups = runs.groups(shares)
     told, why = _told(ranked, groups, one, length / max(one.rtt_s, 1e-5))
     done = sum(len(made) for made in runs.made.values())
     return Ranking(ranked, groups, told, why, length, done)

@@ -26,6 +26,7 @@ class Told:
             names is no answer.
         alone: True if it is in no group with others.
         probability: Probability of the first group.
+        first: Its names.
         told: False if the ranking says "cannot tell".
         counts: True for transfers above `ROUNDS` RTTs with a loss, or a probe.
     """
@@ -34,6 +35,7 @@ class Told:
     place: int
     alone: bool
     probability: float
+    first: tuple[str, ...]
     told: bool
     counts: bool
 
@@ -44,7 +46,10 @@ _PROBES = ("bbr", "bbr3", "copa", "ledbat++", "vegas", "nv", "cdg")
 
 def told(truth: Truth, seen: Observed, path: Path) -> Told:
     """Ranks the algorithms of a case."""
-    one = sketch(seen, path)
+    try:
+        one = sketch(seen, path)
+    except ValueError:  # the path is not known
+        return Told(truth, len(ALGORITHMS), False, 0.0, (), False, False)
     found = rank(seen, one, possible(seen, ALGORITHMS), draws=2, workers=1)
     places = [at for at, group in enumerate(found.groups, 1) if truth.algorithm in group]
     group = found.groups[places[0] - 1] if places else ()
@@ -56,6 +61,7 @@ def told(truth: Truth, seen: Observed, path: Path) -> Told:
         places[0] if answers else len(found.groups) + 1,
         len(group) == 1,
         found.probability,
+        found.groups[0],
         found.told,
         rounds > ROUNDS and moves,
     )
