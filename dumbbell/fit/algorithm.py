@@ -34,6 +34,8 @@ ROUNDS_LEAST = 20
 ALIKE, ALIKE_MAX = 0.3, 4
 #: Algorithms that stay for further draws, and log-likelihood below the best that excludes one.
 _STAY, _FAR = 6, 6.0
+#: Greatest probability that is said in words.
+_WORDS = 0.99
 #: Probability that ends the draws.
 _SURE = 0.97
 
@@ -71,6 +73,11 @@ class Ranking:
     def probability(self) -> float:
         """Probability of the first group."""
         return sum(one.probability for one in self.ranked if one.name in self.groups[0])
+
+    @property
+    def share(self) -> str:
+        """Probability of the first group in words: no model is surer than 99 %."""
+        return "above 99%" if self.probability > _WORDS else f"{self.probability:.0%}"
 
 
 def possible(seen: Observed, names: Sequence[str]) -> list[str]:

@@ -53,7 +53,7 @@ def verdicts(fit: Fit) -> list[str]:
     ranking = fit.ranking
     if ranking is not None:
         names = " or ".join(ranking.groups[0])
-        word = f"{names}, probability {ranking.probability:.0%}" if ranking.told else "cannot tell"
+        word = f"{names}, probability {ranking.share}" if ranking.told else "cannot tell"
         found.append(f"Algorithm: {word}: {ranking.why}.")
     if fit.residues:
         left = unexplained(fit.residues)

@@ -69,8 +69,7 @@ class Fit:
 
 
 def _why(ranking: Ranking) -> str:
-    share = f"probability {ranking.probability:.0%} among {len(ranking.ranked)}"
-    return f"{share}; {ranking.why}"
+    return f"probability {ranking.share} among {len(ranking.ranked)}; {ranking.why}"
 
 
 def fit(
