@@ -83,9 +83,9 @@ def algorithm_table(found: Sequence[Told]) -> list[str]:
         alone = [one.place == 1 and one.alone for one in group]
         shares = " | ".join(_percent(right) for right in (first, alone, second))
         lines.append(f"| {name} | {len(group)} | {shares} |")
-    lines += ["", "| probability of the first | number | right |", "| --- | ---: | ---: |"]
+    lines += ["", "| probability, if told | number | right |", "| --- | ---: | ---: |"]
     for low, high in _BANDS:
-        band = [one.place == 1 for one in found if low <= one.probability < high]
+        band = [one.place == 1 for one in found if one.told and low <= one.probability < high]
         lines.append(
             f"| {100 * low:.0f} % to {100 * min(1, high):.0f} % | {len(band)} | {_percent(band)} |"
         )
