@@ -469,7 +469,8 @@ def capture_series(
 ) -> dict[str, tuple[str, bytes]]:
     """Packets of one connection as arrays: name → type of numpy and bytes.
 
-    `source` is a path, or the bytes of a capture. Unknown values of `i8` are the smallest. `what`:
+    `source` is a path, or the bytes of a capture. Unknown values of `i8` are the smallest. `ecn`:
+    ECN field of the IP header. `what`:
     0 without data, 1 new, 2 reordered, 3 retransmitted, 4 duplicate, 5 keep-alive. `kind` of a
     retransmission: 1 fast, 2 time-out, 3 probe, 4 path MTU, 5 unreachable, 6 handshake.
     """

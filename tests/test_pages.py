@@ -17,6 +17,8 @@ from dumbbell.animation.cells import cell_animations
 from dumbbell.capture import survey
 from dumbbell.capture.page import page as capture_page
 from dumbbell.console import err
+from dumbbell.fit.fitting import fit
+from dumbbell.fit.page import page as fit_page
 from dumbbell.report import render, write_report
 from dumbbell.report.animations import GZIP
 from dumbbell.vega.drawing import Drawer
@@ -73,6 +75,17 @@ def test_the_page_of_a_capture(chromium: Browser, tmp_path: Path) -> None:
     (capture,) = tmp_path.glob("*.pcapng")
     page = tmp_path / "page.html"
     page.write_text(capture_page([survey(capture)]), encoding="utf-8")
+    assert faults(chromium, page) == []
+
+
+def test_the_page_of_a_fit(chromium: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text(CAPTURED, encoding="utf-8")
+    dumbbell.run(file, captures=tmp_path)
+    (capture,) = tmp_path.glob("*.pcapng")
+    found = fit(capture, algorithms=["reno", "cubic"], draws=1, what_if=["cc=vegas"])
+    page = tmp_path / "page.html"
+    page.write_text(fit_page(found), encoding="utf-8")
     assert faults(chromium, page) == []
 
 

@@ -2,7 +2,7 @@
 
     python -m tests.write_fit_page                       # 500 captures of the simulator
     python -m tests.write_fit_page --engine linux:7.3 --cases 100
-    python -m tests.write_fit_page --algorithms --cases 100
+    python -m tests.write_fit_page --algorithms --cases 100      # both tables
 
 `--seed` is the seed of the first case; anyone can take other cases.
 """
@@ -35,16 +35,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--algorithms", action="store_true", help="rank algorithms, too (slow)")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after this time")
     parser.add_argument("--print", action="store_true", help="do not write the page")
+    parser.add_argument("--each", action="store_true", help="say of each case what is true")
     wanted = parser.parse_args(arguments)
     found, ranked = judge_all(wanted)
     command = f"python -m tests.write_fit_page --cases {len(found)} --seed {wanted.seed}"
     command += "" if wanted.engine == "sim" else f" --engine {wanted.engine}"
-    lines = [f"{len(found)} captures: `{command}{' --algorithms' * wanted.algorithms}`", ""]
-    lines += algorithm_table(ranked) if wanted.algorithms else table(found)
-    sys.stdout.write("\n".join(lines) + "\n")
-    if not wanted.print:
-        name = f"{'algorithms' if wanted.algorithms else 'estimates'} {wanted.engine}"
-        write(PAGE, name, lines)
+    command += " --algorithms" * wanted.algorithms
+    tables = {"estimates": table(found)}
+    if wanted.algorithms:
+        tables["algorithms"] = algorithm_table(ranked)
+    for name, rows in tables.items():
+        lines = [f"{len(found)} captures: `{command}`", "", *rows]
+        sys.stdout.write("\n".join(lines) + "\n")
+        if not wanted.print:
+            write(PAGE, f"{name} {wanted.engine}", lines)
 
 
 def judge_all(wanted: argparse.Namespace) -> tuple[list[Judged], list[Told]]:
@@ -65,10 +69,28 @@ def judge_all(wanted: argparse.Namespace) -> tuple[list[Judged], list[Told]]:
             found.append(judged(case.truth, seen, path))
             if wanted.algorithms:
                 ranked.append(told(case.truth, seen, path))
+            if wanted.each:
+                sys.stderr.write(_each(number - 1, found[-1], ranked[-1:]) + "\n")
             if len(found) % 10 == 0:
                 seconds = time.monotonic() - begin
                 sys.stderr.write(f"{len(found)} of {wanted.cases}, {seconds:.0f} s\n")
     return found, ranked
+
+
+def _each(seed: int, one: Judged, ranked: Sequence[Told]) -> str:
+    """What is true of a case, and what was said."""
+    truth = one.truth
+    errors = (one.rtt_error, one.rate_error, one.limit_error)
+    said = ", ".join("–" if error is None else f"{error:+.1%}" for error in errors)
+    line = (
+        f"{seed} {truth.algorithm}, {truth.path}, {truth.tap}: errors of base RTT, rate, limit "
+        f"{said}; queue {truth.queue}: {one.queue}; factor {one.true_factor}: {one.factor}"
+    )
+    return line + "".join(
+        f"; place {each.place}{'' if each.told else ', not told'}, {each.probability:.2f} for "
+        f"{' or '.join(each.first)}"
+        for each in ranked
+    )
 
 
 def _capture(case: Case, engine: str) -> bytes:
@@ -98,7 +120,11 @@ def _base_rtt(one: Judged) -> bool | None:
 
 
 _ROWS = (
-    ("base RTT within 3 %", "95 %", _base_rtt),
+    ("base RTT is said: interval within ±3 %", "–", lambda one: one.rtt_said),
+    ("base RTT within 3 %, if said", "95 %",
+     lambda one: _within(one.rtt_error, 0.03) if one.rtt_said else None),
+    ("base RTT within 3 %, said or not", "95 %", _base_rtt),
+    ("interval of the base RTT holds it", "–", lambda one: one.rtt_held),
     ("rate is said, not only a bound", "–", lambda one: one.rate_error is not None),
     ("rate within 3 %, if said", "95 %", lambda one: _within(one.rate_error, 0.03)),
     ("queue limit is said, not only a bound", "–",

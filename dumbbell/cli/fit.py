@@ -33,6 +33,14 @@ def fit(
             help="Try this congestion control; may be repeated [default: all of the catalogue].",
         ),
     ] = None,
+    plugins: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plugin",
+            metavar="[NAME=]FILE",
+            help="Try this congestion control, too: a plug-in; may be repeated.",
+        ),
+    ] = None,
     rank: Annotated[
         bool, typer.Option("--rank/--no-rank", help="Find the congestion control.")
     ] = True,
@@ -59,6 +67,7 @@ def fit(
     """
     with guarded():
         from dumbbell.fit.command import Progress, known
+        from dumbbell.fit.command import plugins as plugins_of
         from dumbbell.fit.display import as_json, shown
         from dumbbell.fit.fitting import fit as fitted
 
@@ -68,6 +77,7 @@ def fit(
             capture,
             connection,
             algorithms=names,
+            plugins=plugins_of(plugins) if rank else None,
             draws=draws,
             seed=seed,
             what_if=what_if or (),

@@ -8,12 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dumbbell.fit.estimate import Estimate, measured, unknown
+from dumbbell.fit.estimate import Estimate, at_most, measured, unknown
 from dumbbell.fit.observe import Observed
 
+Floats = NDArray[np.float64]
 #: Frame of a SYN with its options.
 _SYN_BYTES = 74
+#: Handshake and data agree if they differ by less: share of the RTT, and s.
+_AGREE, _AGREE_S = 0.005, 5e-5
 
 
 @dataclass(frozen=True)
@@ -24,35 +28,85 @@ class BaseRtt:
         path: Whole path.
         near: From the tap to the sender and back.
         far: From the tap to the receiver and back.
+        serialises: False if a frame of an idle transfer passes the bottleneck in an instant, as
+            through a token bucket.
     """
 
     path: Estimate
     near: Estimate
     far: Estimate
+    serialises: bool = True
 
 
-def base_rtt(seen: Observed, rate_bps: float | None) -> BaseRtt:
-    """Base RTTs. `rate_bps`: rate of the bottleneck; None: unknown, so frames take no time."""
+def base_rtt(seen: Observed, rate_bps: float | None, *, drained: bool = True) -> BaseRtt:
+    """Base RTTs.
+
+    Args:
+        seen: The capture.
+        rate_bps: Rate of the bottleneck; None: unknown, so frames take no time.
+        drained: False if the queue was never empty: without a handshake all RTTs are upper bounds.
+    """
+    found = _measured(seen, rate_bps)
+    if drained or _handshake(seen)[0] is not None or found.path.value is None:
+        return found
+    said = "packets waited all the time, so the base RTT is shorter"
+    path, near, far = (
+        one if one.value is None else at_most(one.value, said)
+        for one in (found.path, found.near, found.far)
+    )
+    return BaseRtt(path, near, far, found.serialises)
+
+
+def _measured(seen: Observed, rate_bps: float | None) -> BaseRtt:
     wire = 8 / rate_bps if rate_bps else 0.0
     near_shakes, far_shakes = _handshake(seen)
-    far_data, near_data = _least(seen.far_s), _least(seen.near_s)
-    frame = seen.frame_bytes * wire
     behind = bottleneck_is_behind(seen)
-    near = _side(near_shakes, near_data, _SYN_BYTES * wire, 0.0 if behind else frame)
-    far = _side(far_shakes, far_data, _SYN_BYTES * wire, frame if behind else 0.0)
+    frames = (_SYN_BYTES * wire, seen.frame_bytes * wire)
+    far = _side(seen.sent_s, seen.far_s, far_shakes, frames if behind else (0.0, 0.0))
+    near = _side(seen.sent_s, seen.near_s, near_shakes, (0.0, 0.0) if behind else frames)
     if far is None:
         none = unknown("no ACK in the capture answers a data packet")
         return BaseRtt(none, none, none)
-    how = "least RTT of data" if far_data is not None else "handshake"
-    far_one = measured(far, _spread(seen.far_s, far), f"{how} to the receiver and back")
+    how = "handshake" if far.of_handshake else "least RTT of data"
+    far_one = far.estimate(f"{how} to the receiver and back")
     if near is None:
         said = unknown("no handshake and no timestamps show the way to the sender")
         return BaseRtt(far_one, said, far_one)
     shown = "handshake and echoed timestamps" if near_shakes is not None else "echoed timestamps"
-    near_one = measured(near, _spread(seen.near_s, near), f"{shown} to the sender and back")
-    whole = f"{how} beyond the tap {far * 1e3:.3g} ms, before it {near * 1e3:.3g} ms"
-    path = measured(near + far, _spread(seen.rtt_s, near + far), whole)
-    return BaseRtt(path, near_one, far_one)
+    near_one = near.estimate(f"{shown} to the sender and back")
+    whole = (
+        f"{how} beyond the tap {far.least_s * 1e3:.3g} ms, before it {near.least_s * 1e3:.3g} ms"
+    )
+    both = _Side(
+        near.least_s + far.least_s,
+        max(near.spread_s + far.spread_s, 0.01 * (near.least_s + far.least_s)),
+        near.waits_s + far.waits_s,
+        far.of_handshake,
+    )
+    serialises = far.serialises if behind else near.serialises
+    return BaseRtt(both.estimate(whole), near_one, far_one, serialises)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Least RTT of one side, its spread, and how much RTTs vary there although nothing queues."""
+
+    least_s: float
+    spread_s: float
+    waits_s: float
+    of_handshake: bool
+    serialises: bool = True
+
+    def estimate(self, evidence: str) -> Estimate:
+        """Interval around the least RTT; with waits, all of them may be in it."""
+        if self.waits_s == 0.0:
+            return measured(self.least_s, self.spread_s, evidence)
+        said = (
+            f"{evidence}; RTTs without a queue differ by {self.waits_s * 1e3:.2g} ms (slots, or "
+            "a link layer that repeats), so even the least may have waited"
+        )
+        low = max(0.0, self.least_s - 2 * self.waits_s)
+        return Estimate(self.least_s, low, self.least_s + self.spread_s, "measured", said)
 
 
 def bottleneck_is_behind(seen: Observed) -> bool:
@@ -80,21 +134,37 @@ def _handshake(seen: Observed) -> tuple[float | None, float | None]:
     return (second, first) if row["opened_it"] else (first, second)
 
 
-def _least(values: np.ndarray) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.min()) if len(known) else None
+def _side(
+    sent_s: Floats, rtt_s: Floats, shakes: float | None, frames_s: tuple[float, float]
+) -> _Side | None:
+    """One side: of the handshake, whose frames are short, and of data less a frame.
 
-
-def _side(shakes: float | None, data: float | None, syn_s: float, frame_s: float) -> float | None:
-    """Base RTT of one side: of the handshake, whose frames are short, or of data less a frame."""
+    The handshake meets no queue of this transfer. If it took longer than data did later, packets
+    wait for something else. Where it agrees with the data, both show the base RTT.
+    """
+    least = _least_of_rounds(sent_s, rtt_s)
+    syn_s, frame_s = frames_s
+    if not len(least):
+        return None if shakes is None else _Side(max(0.0, shakes - syn_s), syn_s, 0.0, True)
+    data = float(least[0])
+    beyond = float(least[min(3, len(least) - 1)] - data)
     if shakes is None:
-        return None if data is None else max(0.0, data - frame_s)
-    short = max(0.0, shakes - syn_s)
-    return short if data is None else min(data, short)
+        return _Side(max(0.0, data - frame_s), max(beyond, frame_s, 0.01 * data), 0.0, False)
+    # A token bucket passes a frame of an idle transfer in an instant, a link serialises it.
+    serialises = data > shakes + 0.5 * (frame_s - syn_s)
+    short = max(0.0, shakes - syn_s) if serialises else shakes
+    longer = shakes - data
+    waits = max(longer, beyond) if longer > max(_AGREE * data, _AGREE_S) else 0.0
+    found = min(data, short)
+    return _Side(found, 0.01 * found, waits, short <= data, serialises)
 
 
-def _spread(values: np.ndarray, base: float) -> float:
-    """Distance from the least to the tenth-least sample, at least 1 %."""
-    known = np.sort(values[~np.isnan(values)])
-    beyond = float(known[min(9, len(known) - 1)] - known[0]) if len(known) else base / 10
-    return max(beyond, 0.01 * base)
+def _least_of_rounds(sent_s: Floats, rtt_s: Floats) -> Floats:
+    """Least RTTs of the rounds (RTTs of time), in order."""
+    known = ~np.isnan(rtt_s)
+    at, values = sent_s[known], rtt_s[known]
+    if not len(values):
+        return values
+    round_s = max(float(values.min()), (at[-1] - at[0]) / 10_000, 1e-4)
+    place = ((at - at[0]) / round_s).astype(int)
+    return np.sort(np.minimum.reduceat(values, np.flatnonzero(np.diff(place, prepend=-1))))

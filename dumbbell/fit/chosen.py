@@ -14,7 +14,11 @@ from dumbbell.fit.observe import Observed
 #: Least data packets and ACKs from which anything is estimated.
 _PACKETS_LEAST = 10
 _CLOCK_GAP_S = 60.0
+#: Coarsest clock that shows gaps between packets.
+_TICK_S = 50e-6
 _FRAME_MAX = 9000
+#: Data packets per ACK beyond which ACKs are missing.
+_ACKS_FEW = 20
 
 
 def chosen(path: str | Path, connection: int | None) -> tuple[dict[str, Any], list[str]]:
@@ -74,6 +78,11 @@ def lacking(seen: Observed) -> list[str]:
         )
     if not len(seen.ack_s):
         notes.append("no ACKs: RTT, queue and delivery rate are unknown")
+    elif len(seen.ack_s) < len(seen.sent_s) / _ACKS_FEW:
+        notes.append(
+            f"{len(seen.ack_s)} ACKs for {len(seen.sent_s)} data packets: the tap dropped ACKs, or "
+            "an offload merged them; RTTs and windows are rough"
+        )
     if row["unseen_bytes"]:
         notes.append(
             f"{row['unseen_bytes']} acknowledged bytes are missing: the tap dropped packets, or "
@@ -81,8 +90,17 @@ def lacking(seen: Observed) -> list[str]:
         )
     if seen.backward_steps:
         notes.append(
-            f"the clock goes back {many(seen.backward_steps, 'time')}; later times were kept, and "
-            "RTTs there are wrong"
+            f"the clock goes back {many(seen.backward_steps, 'time')}; it goes on from where it "
+            "was, and RTTs there are wrong"
+        )
+    if seen.ahead_s:
+        notes.append(
+            f"the clock jumps ahead by {seen.ahead_s:.4g} s while data is in flight and no "
+            "time-out follows; the jump was taken out"
+        )
+    if seen.tick_s > _TICK_S:
+        notes.append(
+            f"times are multiples of {seen.tick_s * 1e3:.3g} ms: gaps between packets do not show"
         )
     if seen.gap_s > _CLOCK_GAP_S:
         notes.append(f"a gap of {seen.gap_s:.0f} s: a pause, or a jump of the clock")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from dumbbell.catalogue import single_path
 from dumbbell.codes import Code
 from dumbbell.console import say
 from dumbbell.errors import DumbbellError, nearest_name
+from dumbbell.experiment.beside import Files
 
 #: Time between two lines of progress, s.
 _BETWEEN_S = 4.0
@@ -33,6 +35,32 @@ def known(names: Sequence[str] | None) -> list[str] | None:
                 code=Code.SELECTION,
             )
     return list(dict.fromkeys(names))
+
+
+def plugins(texts: Sequence[str] | None) -> dict[str, str]:
+    """Congestion controls in files, `FILE` or `NAME=FILE`: name → absolute path.
+
+    Raises:
+        DumbbellError: A file is no plug-in, or its name is one of the catalogue's or not free.
+    """
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, sign, file = text.rpartition("=")
+        path = Path(file).absolute()
+        name = name if sign else path.stem
+        taken = name in found or name in single_path()
+        other = f"{name} is taken; give another name: --plugin NAME={file}"
+        reason = other if taken else _unusable(path, name)
+        if reason:
+            raise DumbbellError(f"--plugin {text}: {reason}", code=Code.SELECTION)
+        found[name] = str(path)
+    return found
+
+
+def _unusable(path: Path, name: str) -> str | None:
+    """Why a file is no plug-in; None: it is one."""
+    found = Files(path.parent).plugin(name, path.name)
+    return found if isinstance(found, str) else None
 
 
 class Progress:

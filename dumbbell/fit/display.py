@@ -52,8 +52,8 @@ def verdicts(fit: Fit) -> list[str]:
         found.append(f"Reordered: {percent(path.losses.reordered_share)} of the packets.")
     ranking = fit.ranking
     if ranking is not None:
-        best = ranking.ranked[0]
-        word = f"{best.name}, probability {best.probability:.0%}" if ranking.told else "cannot tell"
+        names = " or ".join(ranking.groups[0])
+        word = f"{names}, probability {ranking.share}" if ranking.told else "cannot tell"
         found.append(f"Algorithm: {word}: {ranking.why}.")
     if fit.residues:
         left = unexplained(fit.residues)
@@ -107,6 +107,8 @@ def interval_cells(one: Estimate, factor: float) -> tuple[str, str, str]:
     value = f"{one.value * factor:.4g}"
     if one.knowledge == "at least":
         return f"≥ {value}", value, ""
+    if one.knowledge == "at most":
+        return f"≤ {value}", "", value
     low, high = one.low or 0.0, one.high
     return value, f"{low * factor:.4g}", "" if high is None else f"{high * factor:.4g}"
 
@@ -192,6 +194,7 @@ def as_json(fit: Fit) -> dict[str, Any]:
             "told": ranking.told,
             "why": ranking.why,
             "stretch_s": ranking.stretch_s,
+            "alike": [list(group) for group in ranking.groups],
             "probabilities": {one.name: one.probability for one in ranking.ranked},
         },
         "what_if": [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: `measured`: value within the interval. `at least`: the capture shows only a lower bound.
+#: `measured`: value within the interval. `at least`, `at most`: the capture shows only a bound.
 #: `unknown`: the capture does not show it.
-Knowledge = Literal["measured", "at least", "unknown"]
+Knowledge = Literal["measured", "at least", "at most", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,11 @@ def measured(value: float, spread: float, evidence: str) -> Estimate:
 def at_least(value: float, evidence: str) -> Estimate:
     """Lower bound."""
     return Estimate(value, value, None, "at least", evidence)
+
+
+def at_most(value: float, evidence: str) -> Estimate:
+    """Upper bound."""
+    return Estimate(value, 0.0, value, "at most", evidence)
 
 
 def unknown(evidence: str) -> Estimate:

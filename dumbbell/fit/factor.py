@@ -58,8 +58,11 @@ def factor(
         return Factor("application", _idle(limits))
     if busy > 0.5:
         return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
-    if limits.idle_share > 0.1 or limits.partial_share > 0.012:
+    if limits.idle_share > 0.1:
         return Factor("application", _idle(limits))
+    if limits.partial_share > 0.05:
+        why = f"for {limits.partial_share:.0%} of the time the last segment was not full"
+        return Factor("application", f"{why}: the sender had no more data")
     late = lost.at_s[lost.events] > seen.sent_s[0] + lasted / 3
     if limits.grows < 1.15 and late.sum() < 2 and _used(rate) < 0.93:
         why = f"in flight stood at {limits.plateau_bytes / 1e3:.3g} kB, and no queue grew"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dumbbell.fit.observe import Observed
 
 Floats = NDArray[np.float64]
+Features = dict[str, Floats]
 #: Equal parts of the time of a transfer.
 BINS = 80
 #: Groups as sentences name them.
@@ -32,6 +33,7 @@ NAMES = {
     "reaction": "reaction to loss",
     "gaps": "gaps between packets",
     "rate": "delivery rate over time",
+    "ect": "ECN field of the sender's packets",
 }
 _QUANTILES = np.linspace(0.04, 0.96, 24)
 _LAGS = 24
@@ -46,7 +48,7 @@ class Scale:
     duration_s: float
 
 
-def features(seen: Observed, scale: Scale) -> dict[str, Floats]:
+def features(seen: Observed, scale: Scale) -> Features:
     """Groups of features within the first `duration_s`."""
     inside = seen.sent_s < scale.duration_s
     fresh = inside & seen.sent_new
@@ -71,12 +73,19 @@ def features(seen: Observed, scale: Scale) -> dict[str, Floats]:
         "gaps": _gaps(at, seen.sent_len_bytes[fresh], scale),
         "rate": _rates(seen.ack_s[acked], seen.delivered_bytes[acked], scale),
     }
-    return {name: np.nan_to_num(values) for name, values in found.items()}
+    known = {name: np.nan_to_num(values) for name, values in found.items()}
+    return {**known, "ect": seen.ect}
 
 
-def distances(one: dict[str, Floats], other: dict[str, Floats]) -> Floats:
+def distances(one: Features, other: Features) -> Floats:
     """Distance per group, in the order of the groups."""
-    return np.array([min(3.0, float(np.abs(one[name] - other[name]).mean())) for name in one])
+    return np.array([_distance(one[name], other[name]) for name in one])
+
+
+def _distance(one: Floats, other: Floats) -> float:
+    gaps = np.abs(one - other)
+    known = ~np.isnan(gaps)
+    return min(3.0, float(gaps[known].mean())) if known.any() else 0.0
 
 
 def _series(at: Floats, values: Floats, duration_s: float) -> Floats:

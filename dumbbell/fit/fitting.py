@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from random import Random
 from typing import Any
@@ -69,8 +69,7 @@ class Fit:
 
 
 def _why(ranking: Ranking) -> str:
-    best = ranking.ranked[0]
-    return f"probability {best.probability:.0%} among {len(ranking.ranked)}; {ranking.why}"
+    return f"probability {ranking.share} among {len(ranking.ranked)}; {ranking.why}"
 
 
 def fit(
@@ -78,6 +77,7 @@ def fit(
     connection: int | None = None,
     *,
     algorithms: Sequence[str] | None = None,
+    plugins: Mapping[str, str] | None = None,
     draws: int = 3,
     seed: int = 1,
     workers: int = 2,
@@ -92,6 +92,7 @@ def fit(
             the most data.
         algorithms: Congestion controls to try; none: all that the catalogue has for one path; an
             empty list: no ranking.
+        plugins: Congestion controls in files to try, too: name → path.
         draws: Paths drawn within the uncertainty for an algorithm near the best.
         seed: Seed of these draws.
         workers: Simulations at once.
@@ -121,8 +122,9 @@ def fit(
     twins: tuple[Observed, ...] = ()
     residues: tuple[Residue, ...] = ()
     if values is not None:
+        values = replace(values, plugins=tuple((plugins or {}).items()))
         names = single_path() if algorithms is None else algorithms
-        names = possible(seen, names)
+        names = [*possible(seen, names), *(plugins or ())]
         if names:
             ranking = rank(
                 seen, values, names, draws=draws, seed=seed, workers=workers, progress=progress

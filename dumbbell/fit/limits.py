@@ -11,6 +11,10 @@ from dumbbell.fit.estimate import Estimate, measured, unknown
 from dumbbell.fit.observe import Observed
 
 Floats = NDArray[np.float64]
+#: Fewest partial segments that show an application.
+_PARTIAL_FEW = 10
+#: Share of data beyond the window's edge above which the edge is not known.
+_BEYOND = 0.01
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Limits:
         plateau_bytes: These bytes in flight.
         initial_window: Segments of the first flight.
         mss_bytes: Payload of a full segment.
-        partial_share: Share of data packets below a full segment.
+        partial_share: Share of the time between a partial segment and the next packet.
     """
 
     window_share: float
@@ -44,7 +48,6 @@ def limits(seen: Observed, base_s: float | None, near_s: float | None) -> Limits
     """Limits of the ends, from windows, gaps and plateaus."""
     share, window = _receive_window(seen, near_s or 0.0)
     plateau, top, grows = _plateau(seen, base_s)
-    partial = float((seen.sent_len_bytes[seen.sent_new] < 0.95 * seen.payload_bytes).mean())
     return Limits(
         window_share=share,
         window_bytes=window,
@@ -54,7 +57,7 @@ def limits(seen: Observed, base_s: float | None, near_s: float | None) -> Limits
         plateau_bytes=top,
         initial_window=_initial(seen, base_s),
         mss_bytes=seen.payload_bytes,
-        partial_share=partial,
+        partial_share=_after_partial(seen),
     )
 
 
@@ -67,6 +70,10 @@ def _receive_window(seen: Observed, near_s: float) -> tuple[float, Estimate]:
     known = at >= 0
     room = np.full(len(seen.sent_s), np.inf)
     room[known] = edge[at[known]] - np.maximum.accumulate(seen.sent_end_bytes)[known]
+    beyond = float((room < -2 * seen.payload_bytes).mean())
+    if beyond > _BEYOND:
+        said = f"{beyond:.0%} of the data passes the window's edge: ACKs or the scale are missing"
+        return 0.0, unknown(said)
     full = room < 2 * seen.payload_bytes
     spans = np.diff(seen.sent_s, append=seen.sent_s[-1])
     total = float(spans.sum())
@@ -93,6 +100,15 @@ def _idle(seen: Observed, near_s: float) -> float:
     pause = np.where(done, seen.sent_s[1:] - since - near_s, 0.0)
     total = float(seen.sent_s[-1] - seen.sent_s[0])
     return float(np.clip(pause, 0, None).sum() / total) if total > 0 else 0.0
+
+
+def _after_partial(seen: Observed) -> float:
+    """Share of the time after partial segments: with more data they would be full (RFC 1122)."""
+    at, length = seen.sent_s[seen.sent_new], seen.sent_len_bytes[seen.sent_new]
+    partial = length[:-1] < 0.95 * seen.payload_bytes
+    if partial.sum() < _PARTIAL_FEW or at[-1] <= at[0]:
+        return 0.0
+    return float(np.diff(at)[partial].sum() / (at[-1] - at[0]))
 
 
 def _plateau(seen: Observed, base_s: float | None) -> tuple[float, float, float]:

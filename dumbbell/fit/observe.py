@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell import _core
+from dumbbell.fit.clock import straightened
+from dumbbell.fit.lost import losses_of
 from dumbbell.fit.rounds import full_rtt, near_rtt, rtt_of_segments
 
 Floats = NDArray[np.float64]
@@ -21,7 +23,7 @@ Floats = NDArray[np.float64]
 PACKETS_MAX = 5_000_000
 _UNKNOWN = np.iinfo(np.int64).min
 _ECE, _SYN, _AE = 0x40, 0x02, 0x100
-_NEW, _RETRANSMITTED, _TIMEOUT = 1, 3, 2
+_NEW, _TIMEOUT = 1, 2
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,19 @@ class Observed:
         echoes: True if an ACK has ECE.
         ecn: What the SYN of the sender asks for: `none`, `classic` (RFC 3168), `accurate` (RFC
             9768), `unknown` without its SYN.
+        ect: Shares of packets with ECT(0), ECT(1) or CE of the sender: of new data, of
+            retransmissions, of others; and the share of ECT(1) of new data (NaN: no such packet).
         flight_bytes: In flight at the sender as each new packet leaves it.
         far_s: RTT from tap to receiver and back of each data packet (NaN: no sample).
         near_s: RTT from tap to sender and back, at each data packet (NaN: no sample).
         rtt_s: RTT of the whole path at each data packet (NaN: no sample).
         lost_s: Time of each lost packet: when it passed, or when the packet before its hole passed.
         lost_end_bytes: Its end in the stream.
+        lost_nth: Its number among all data packets that the sender sent; the first is 1.
         timeouts: Number of retransmissions by time-out.
         backward_steps: Number of times that the clock went back.
+        ahead_s: Jumps of the clock ahead, which were taken out.
+        tick_s: Resolution of the clock.
         gap_s: Longest time between two packets.
         timed: True if both sides send timestamps.
         seen_lost_share: Share of the lost packets that the tap saw before they were lost.
@@ -69,15 +76,19 @@ class Observed:
     delivered_bytes: Floats
     echoes: NDArray[np.bool_]
     ecn: str
+    ect: Floats
     flight_bytes: Floats
     far_s: Floats
     near_s: Floats
     rtt_s: Floats
     lost_s: Floats
     lost_end_bytes: Floats
+    lost_nth: NDArray[np.int64]
     timeouts: int
     seen_lost_share: float
     backward_steps: int
+    ahead_s: float
+    tick_s: float
     gap_s: float
     timed: bool
 
@@ -121,9 +132,8 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
     own = (columns["side"] == side) & (columns["payload_bytes"] > 0) & (columns["what"] < 4)
     if not own.any():
         raise ValueError("no data packet")
-    start = int(times[0])
-    back = int((np.diff(times) < 0).sum())
-    seconds = np.maximum.accumulate((times - start) / 1e9)
+    clock = straightened(times, _continues(columns, own))
+    seconds = clock.seconds
     acks = (columns["side"] != side) & (columns["ack_bytes"] != _UNKNOWN)
     acks &= (columns["flags"] & _SYN) == 0
     end = (columns["position_bytes"] + columns["payload_bytes"])[own].astype(float)
@@ -139,11 +149,11 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
     stamps = (columns["stamp"][acks], columns["echo"][own])
     near = near_rtt(sent, stamps[1], ack_s, stamps[0], new)
     far = rtt_of_segments(sent, end, length, new, ack_s, ack, delivered)
-    lost_s, lost_end, seen = _losses(columns, own, seconds)
+    lost = losses_of(columns, own, seconds)
     flight = _flight(columns, own, new, ack_s, delivered, stamps, end)
     return Observed(
         row=row,
-        start_ns=start,
+        start_ns=int(times[0]),
         duration_s=float(seconds[-1]),
         header_bytes=_header(row),
         payload_bytes=int(np.bincount(columns["payload_bytes"][own].astype(int)).argmax())
@@ -159,18 +169,34 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         delivered_bytes=delivered,
         echoes=(columns["flags"][acks] & _ECE) != 0,
         ecn=_ecn(columns["flags"][(columns["flags"] & _SYN) != 0]),
+        ect=_ect(columns, side),
         flight_bytes=flight,
         far_s=far,
         near_s=near,
         rtt_s=full_rtt(sent, far, near),
-        lost_s=lost_s,
-        lost_end_bytes=lost_end,
+        lost_s=lost.at_s,
+        lost_end_bytes=lost.end_bytes,
+        lost_nth=lost.nth,
         timeouts=int((columns["kind"][own] == _TIMEOUT).sum()),
-        seen_lost_share=seen,
-        backward_steps=back,
+        seen_lost_share=lost.seen_share,
+        backward_steps=clock.backward_steps,
+        ahead_s=clock.ahead_s,
+        tick_s=clock.tick_s,
         gap_s=float(np.diff(seconds).max()) if len(seconds) > 1 else 0.0,
         timed=bool((stamps[1] != _UNKNOWN).all()) if len(stamps[1]) else False,
     )
+
+
+def _continues(columns: dict[str, NDArray[Any]], own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """True for packets after which data is in flight, and the next data follows in the stream."""
+    begins = columns["position_bytes"]
+    reach = np.maximum.accumulate(np.where(own, _ends(columns), 0.0))
+    rows = np.flatnonzero(own)
+    place = np.searchsorted(rows, np.arange(len(own)), side="right")
+    after = rows[np.minimum(place, len(rows) - 1)]
+    follows = (place < len(rows)) & (columns["what"][after] == _NEW)
+    found: NDArray[np.bool_] = follows & (begins[after] <= reach) & (columns["in_flight_bytes"] > 0)
+    return found
 
 
 def _ecn(flags: NDArray[Any]) -> str:
@@ -182,6 +208,17 @@ def _ecn(flags: NDArray[Any]) -> str:
     return "classic" if (flags & _ECE).all() else "none"
 
 
+def _ect(columns: dict[str, NDArray[Any]], side: int) -> Floats:
+    """Shares of the sender's packets with ECT; all NaN if the path clears it (RFC 3168 §6.1)."""
+    own, field = columns["side"] == side, columns["ecn"]
+    data = own & (columns["payload_bytes"] > 0)
+    groups = (data & (columns["what"] == _NEW), data & (columns["what"] != _NEW), own & ~data)
+    shares = [float((field[one] > 0).mean()) if one.any() else np.nan for one in groups]
+    first = float((field[groups[0]] == 1).mean()) if groups[0].any() else np.nan
+    found = np.array([*shares, first])
+    return found if found[0] > 0 else np.full(4, np.nan)
+
+
 def _ends(columns: dict[str, NDArray[Any]]) -> Floats:
     ends = columns["position_bytes"] + columns["payload_bytes"]
     return np.where(columns["position_bytes"] == _UNKNOWN, 0, ends).astype(float)
@@ -190,38 +227,6 @@ def _ends(columns: dict[str, NDArray[Any]]) -> Floats:
 def _header(row: dict[str, Any]) -> float:
     """Bytes of headers per frame: all bytes of the direction less its payload."""
     return float(max(40.0, (row["bytes"] - row["payload_bytes"]) / max(1, row["packets"])))
-
-
-def _losses(
-    columns: dict[str, NDArray[Any]], own: NDArray[np.bool_], seconds: Floats
-) -> tuple[Floats, Floats, float]:
-    """Lost packets in order of time.
-
-    Of two transmissions of the same bytes the earlier was lost. A retransmission whose bytes did
-    not pass before was lost in front of the tap: just after the packet before its hole passed.
-    """
-    position = columns["position_bytes"][own]
-    what, time_s = columns["what"][own], seconds[own]
-    end = position + columns["payload_bytes"][own]
-    again = what == _RETRANSMITTED
-    if not again.any():
-        return np.empty(0), np.empty(0), float("nan")
-    order = np.lexsort((np.arange(len(position)), position))
-    same = np.flatnonzero((np.diff(position[order]) == 0) & again[order][1:])
-    dropped = order[same]
-    first = again & ~np.isin(position, position[~again])
-    unseen = np.flatnonzero(first)
-    _, where = np.unique(position[unseen], return_index=True)
-    unseen = unseen[where]
-    reach = np.maximum.accumulate(end)
-    hole = np.minimum(np.searchsorted(reach, position[unseen] + 1), unseen)
-    when = np.concatenate((time_s[dropped], time_s[np.maximum(hole - 1, 0)]))
-    ends = np.concatenate((end[dropped], end[unseen])).astype(float)
-    if not len(when):
-        return np.empty(0), np.empty(0), float("nan")
-    sorted_ = np.argsort(when, kind="stable")
-    share = len(dropped) / len(when)
-    return when[sorted_], ends[sorted_], float(share)
 
 
 def _flight(

@@ -44,7 +44,7 @@ def page(fit: Fit) -> str:
         ]  # fmt: skip
         parts += [tag("h2", "Residual"), table(head, cells)]
     if fit.sketch is not None:
-        parts += [tag("h2", "Experiment file"), tag("pre", fit.experiment)]
+        parts += [tag("h2", "Experiment file"), tag("pre", fit.experiment, tabindex="0")]
     return chart_page(title, joined(parts), "Dumbbell fit")
 
 

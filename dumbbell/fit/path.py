@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 from dumbbell.fit.base_rtt import BaseRtt, base_rtt, bottleneck_is_behind
 from dumbbell.fit.competing import NOT_ASKED, Competing, competing, with_capacity
-from dumbbell.fit.estimate import unknown
+from dumbbell.fit.estimate import at_least, unknown
 from dumbbell.fit.factor import Factor, factor
 from dumbbell.fit.limits import Limits, limits
 from dumbbell.fit.loss import Losses, losses
 from dumbbell.fit.observe import Observed
 from dumbbell.fit.queue import Queue, queue
-from dumbbell.fit.rate import Rate, rate
+from dumbbell.fit.rate import Rate, rate, train_rate, underused
 from dumbbell.fit.shaper import Shaper, link, shaper
 
 
@@ -47,15 +47,20 @@ def estimate(seen: Observed) -> Path:
     """All estimates of an observed transfer."""
     found = rate(seen)
     bps = found.rate_bps.value
-    rtt = base_rtt(seen, bps)
+    rtt = base_rtt(seen, bps, drained=underused(found))
     lost = losses(seen, rtt.path.value, found)
     shaped = shaper(seen, found, lost)
+    if shaped.kind == "policer":
+        rtt = base_rtt(seen, train_rate(seen))  # a policer serialises nothing
     other = competing(seen, found) if shaped.kind in ("link", "token bucket") else NOT_ASKED
     if other.capacity_bps is not None:
         found = with_capacity(found, other)
         lost = losses(seen, rtt.path.value, found)
         shaped = link(found)
     queued = queue(seen, found, lost, shaped)
+    if rtt.path.knowledge == "at most" and queued.limit_packets.value is not None:
+        bound = at_least(queued.limit_packets.value, rtt.path.evidence)
+        queued = replace(queued, limit_packets=bound)
     if shaped.kind == "policer" or queued.kind in ("CoDel-like", "RED-like", "marks"):
         said = "drops of the policer or the queue discipline hide it"
         lost = replace(lost, random_share=unknown(said))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dumbbell.fit.estimate import Estimate, at_least, measured, unknown
 from dumbbell.fit.loss import Losses
@@ -55,7 +56,8 @@ def queue(seen: Observed, rate: Rate, lost: Losses, shaper: Shaper) -> Queue:
     if len(lost.at_s) < 3 or not len(at):
         return Queue("unknown", longest, _NO_TARGET, "too few losses show the end of the queue")
     full = at > 0.85 * lost.full_s
-    rare = _random_loss(lost)
+    rare = _random_loss(lost, np.ones_like(lost.events)) or _random_loss(lost, lost.events)
+    rare = rare or _without_queue(lost, seen.frame_bytes * 8 / bps)
     if not _aqm(lost) or (rare and full.sum() >= 2):
         return _drop_tail(seen, lost, at[full] if full.any() else at, bps)
     if rare:
@@ -86,12 +88,24 @@ def _aqm(lost: Losses) -> bool:
     return bool((first < 0.75 * lost.full_s).mean() > 0.4)
 
 
-def _random_loss(lost: Losses) -> bool:
+def _without_queue(lost: Losses, frame_s: float) -> bool:
+    """True if most rounds of loss far below the longest queue come while at most a frame waits.
+
+    No discipline drops then: CoDel keeps at least a frame (RFC 8289 §4.4), RED and PIE have a
+    threshold.
+    """
+    first = lost.delay_s[lost.events & ~np.isnan(lost.delay_s)]
+    low = first[first < 0.5 * lost.full_s]
+    return len(low) >= 3 and bool((low < 1.2 * frame_s).mean() > 0.6)
+
+
+def _random_loss(lost: Losses, which: NDArray[np.bool_]) -> bool:
     """True if packets are lost whatever the queue: delays at losses are as those of all packets.
 
+    `which`: losses that count: all, or the first of each round.
     Mann, Whitney 1947: the chance that a packet before a loss waited longer than any packet.
     """
-    at = lost.delay_s[~np.isnan(lost.delay_s)]
+    at = lost.delay_s[which & ~np.isnan(lost.delay_s)]
     at, every = (
         at[at < 0.85 * lost.full_s],
         np.sort(lost.delays_s[lost.delays_s < 0.85 * lost.full_s]),

@@ -23,6 +23,12 @@ _FRAMES = 60
 _WINDOWS_MAX = 400
 #: Trains beyond so many times the delivered rate are ACKs that were bunched on their way.
 _BUNCHED = 50.0
+#: A window below this share of the rate had an idle link.
+_IDLE = 0.95
+#: Shortest train in ticks of a coarse clock.
+_TICKS = 20
+#: Most that a rate is above that of a sender which paces below it.
+_PACED = 1.06
 
 
 @dataclass(frozen=True)
@@ -84,9 +90,25 @@ def rate(seen: Observed) -> Rate:
             ((0.0, top),),
         )
     value = float(rates.mean() if wanders else middle)
+    if not wanders and _paced(value, train, rates):
+        value, steps = train or value, ((0.0, train or value),)
     spread = max(float(high - low) / np.sqrt(len(rates)), 0.005 * value)
     said = f"delivered while packets waited, {share:.0%} of the time"
     return Rate(measured(value, spread, said), wanders, edges[:-1], bps, busy, share, tuple(steps))
+
+
+def _paced(value: float, train: float | None, rates: Floats) -> bool:
+    """True if the sender paces below the rate: its bursts wait behind each other alone."""
+    if train is None or not value < train < _PACED * value:
+        return False
+    return float(np.quantile(rates, 0.9)) > 0.995 * train
+
+
+def underused(found: Rate) -> bool:
+    """True if the link was idle at times, so that some packet met no queue."""
+    known = found.window_bps[~np.isnan(found.window_bps)][:-1]
+    top = found.rate_bps.value
+    return bool(len(known) and top and known.min() < _IDLE * top)
 
 
 def windows(seen: Observed) -> tuple[Floats, Floats]:
@@ -179,7 +201,9 @@ def common_rate(
     wire = 8 * seen.frame_bytes / seen.payload_bytes
     spans = seen.ack_s[length:] - seen.ack_s[:-length]
     bytes_ = seen.delivered_bytes[length:] - seen.delivered_bytes[:-length]
-    known = (spans > 0) & (bytes_ >= max(2, length // 2) * seen.payload_bytes)
+    known = (spans > 20 * seen.tick_s * (seen.tick_s > 1e-6)) & (
+        bytes_ >= max(2, length // 2) * seen.payload_bytes
+    )
     if where is not None:
         known &= where[length:]
     if known.sum() < 20:

@@ -7,6 +7,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _UNKNOWN = np.iinfo(np.int64).min
+#: Segments of an ACK that many offloads do not merge.
+_MANY = 48
+#: A sender that has data answers an ACK within this time, s.
+_AT_ONCE_S = 0.001
 
 
 def rtt_of_segments(
@@ -34,6 +38,10 @@ def rtt_of_segments(
     before = np.maximum(index - 1, 0)
     hole = delivered[before] > reached[before] + 0.5
     known &= ~hole & (ack_s[index] >= sent_s)
+    # Of an ACK of many segments only the last ones were acknowledged at once: others may have had
+    # an ACK that the tap did not see.
+    room = _MANY * float(np.median(length)) if len(length) else 0.0
+    known &= (reached[index] - reached[before] < room) | (end > reached[index] - 2.5 * length)
     out[known] = ack_s[index[known]] - sent_s[known]
     return out
 
@@ -57,11 +65,15 @@ def near_rtt(
     equal = stamp[at] == echo[first]
     first, at = first[equal], at[equal]
     passed = sent_s[first] - ack_s[at]
-    # A sender that was silent between the ACK and its next packet had paused.
-    since = np.searchsorted(sent_s, ack_s[at])
     positive = passed >= 0
-    busy = positive & ((first - since < 10_000) & (passed < 60.0))
-    out[first[busy]] = passed[busy]
+    first, at, passed = first[positive], at[positive], passed[positive]
+    if not len(passed):
+        return out
+    # Without data between the ACK and its echo, the sender was silent: it had nothing to send.
+    silent = np.searchsorted(sent_s, ack_s[at]) == first
+    least = float(passed.min())
+    good = (passed < 60.0) & ~(silent & (passed > least + max(2 * least, _AT_ONCE_S)))
+    out[first[good]] = passed[good]
     return out
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from dumbbell import _core
+from dumbbell.engines.sim import SimEngine
 from dumbbell.experiment.load import load
 from dumbbell.fit.observe import PACKETS_MAX, Observed, from_columns
 from dumbbell.fit.twin import Sketch, experiment
+from dumbbell.runs import Run
 
 
 def run_twin(one: Sketch, algorithm: str, seed: int, like: Observed) -> Observed:
@@ -20,8 +22,10 @@ def run_twin(one: Sketch, algorithm: str, seed: int, like: Observed) -> Observed
 
 def run_contents(contents: Mapping[str, Any], seed: int, like: Observed) -> Observed:
     """Runs an experiment with one cell and one tap, see `run_twin`."""
-    output = _core.run(load(contents).cells[0].scenario, seed)
-    found = _core.capture_series(output.capture or b"", 0, PACKETS_MAX)  # the twin's alone
+    cell = load(contents).cells[0]
+    run = Run("twin", cell.scenario, seed, cell.duration_ns)
+    capture = SimEngine().execute(run, _core.Monitor()).capture
+    found = _core.capture_series(capture or b"", 0, PACKETS_MAX)  # the twin's alone
     columns = {key: np.frombuffer(data, kind) for key, (kind, data) in found.items()}
     own = (columns["side"] == 0) & (columns["payload_bytes"] > 0)
     payload = int(columns["payload_bytes"][own].sum())

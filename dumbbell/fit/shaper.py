@@ -45,6 +45,8 @@ class Shaper:
 _BUNCHED = 3.5
 #: Share of packets and losses that may contradict a bucket that is certain, and one that is likely.
 _CERTAIN, _LIKELY = 0.02, 0.25
+#: The same where the tap saw no lost packet, so that their times are not known well.
+_HIDDEN = 0.35
 _NO_BURST = unknown("bursts are not longer than packets in a row")
 _NO_WAIT = unknown("deliveries are not in slots")
 
@@ -145,9 +147,12 @@ def _policer(seen: Observed, lost: Losses, busy_share: float) -> Shaper | None:
     # A full queue has the bytes of the bucket waiting; before a policer none of them wait.
     waiting = float(np.median(lost.delay_s[usable])) * best.rate_bytes
     certain = best.misfit < _CERTAIN and waiting < 0.4 * best.burst_bytes
-    if not certain and (best.misfit > _LIKELY or _queues(seen, rate, lost, busy_share)):
-        return None
     train = train_rate(seen)
+    fast = train is not None and train > 2 * 8 * best.rate_bytes
+    hidden = seen.seen_lost_share < 0.5 and fast and waiting < 0.15 * best.burst_bytes
+    worst = _HIDDEN if hidden else _LIKELY
+    if not certain and (best.misfit > worst or _queues(seen, rate, lost, busy_share)):
+        return None
     if not certain and train is not None and train < 1.3 * 8 * best.rate_bytes:
         return None  # packets are serialised at this rate, so a link sends them
     rate, burst = best.rate_bytes, best.burst_bytes

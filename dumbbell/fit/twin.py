@@ -22,6 +22,8 @@ _AT_END = 0.00015
 _ACCURATE = 3
 #: Segments below this size come from a smaller MTU than Ethernet's, not from more TCP options.
 _SHORT = 1400
+#: Depth of a bucket that passes one frame of an idle transfer in an instant, bytes.
+_ONE_FRAME = 1600
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class Sketch:
         payload_total: Payload of the transfer; None: it did not end in the capture.
         duration_s: Time from the first to the last packet.
         spread: Relative spread of base RTT, rate, limit and burst.
+        replayed: Numbers of the data packets that the twin loses as the capture did.
+        rtt_known: False if the base RTT is only an upper bound.
+        serialises: False if a frame of an idle transfer passes the bottleneck in an instant.
+        plugins: Congestion controls in files: (name, path).
         other: Kind (`steady`, `elastic`) and rate (bit/s) of competing traffic; None: none.
     """
 
@@ -70,6 +76,10 @@ class Sketch:
     duration_s: float
     spread: dict[str, float]
     other: tuple[str, float] | None = None
+    replayed: tuple[int, ...] = ()
+    rtt_known: bool = True
+    serialises: bool = True
+    plugins: tuple[tuple[str, str], ...] = ()
 
     @property
     def rtt_s(self) -> float:
@@ -116,6 +126,8 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         other=(path.competing.kind, path.competing.rate_bps.value or 0.0)
         if path.competing.kind in ("steady", "elastic")
         else None,
+        rtt_known=path.rtt.path.knowledge == "measured",
+        serialises=path.rtt.serialises,
     )
 
 
@@ -212,6 +224,8 @@ def experiment(one: Sketch, algorithm: str, *, sampled: bool = False) -> dict[st
         "taps": [{"name": "tap", "at": end if at_end else "r", "link": "other"}],
         "duration": f"{max(0.05, one.duration_s):.6f} s",
     }
+    if algorithm in dict(one.plugins):
+        contents["plugins"] = {algorithm: dict(one.plugins)[algorithm]}
     if one.other is not None:
         _add_competing(contents, one)
     if 40 <= one.payload_bytes < _SHORT:
@@ -244,16 +258,24 @@ def _pipe(one: Sketch) -> dict[str, Any]:
     first = one.steps[0][1]
     pipe: dict[str, Any] = {"rate": f"{first:.0f} bit/s"}
     if one.policer is not None:
-        rate, burst = one.policer
-        pipe["policer"] = {"rate": f"{rate:.0f} bit/s", "burst": f"{max(2000, burst):.0f} bytes"}
-    if one.burst_bytes is not None:
+        rate, most = one.policer
+        pipe["policer"] = {"rate": f"{rate:.0f} bit/s", "burst": f"{max(2000, most):.0f} bytes"}
+    queue = _queue(one)
+    burst = None if one.burst_bytes is None else max(2000.0, one.burst_bytes)
+    plain = one.policer is None and one.wait_s is None and len(one.steps) == 1
+    plain = plain and "buffer" in queue
+    if burst is None and not one.serialises and plain:
+        burst = _ONE_FRAME
+    if burst is not None:
         del pipe["rate"]
-        tbf = {"rate": f"{first:.0f} bit/s", "burst": f"{max(2000, one.burst_bytes):.0f} bytes"}
+        tbf = {"rate": f"{first:.0f} bit/s", "burst": f"{burst:.0f} bytes"}
         pipe["shaper"] = {"tbf": {**tbf, "initial": "full"}}
     if one.wait_s is not None:
         pipe["slots"] = {"max": _ns(one.wait_s)}
-    pipe |= _queue(one)
-    if one.loss > 0:
+    pipe |= queue
+    if one.replayed:
+        pipe["loss"] = {"scripted": [{"flow": "twin", "nth": list(one.replayed)}]}
+    elif one.loss > 0:
         pipe["loss"] = f"{100 * min(0.5, one.loss):.4f} %"
     if len(one.steps) > 1:
         pipe["changes"] = [{"at": _ns(at), "rate": f"{max(1e4, bps):.0f} bit/s"}

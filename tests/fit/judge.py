@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dumbbell.capture import survey
+from dumbbell.fit.estimate import Estimate
 from dumbbell.fit.observe import Observed, observe
 from dumbbell.fit.path import Path, estimate
 from tests.fit.cases import Truth
@@ -16,11 +17,16 @@ from tests.fit.cases import Truth
 class Judged:
     """What was estimated of a case. Errors are relative; None: only a bound, or unknown.
 
-    `bound` is true if a lower bound of the rate or the limit holds.
+    Attributes:
+        rtt_said: True if the interval of the base RTT is at most 3 % wide to each side.
+        rtt_held: True if it holds the truth.
+        bounds_hold: True if a lower bound of the rate or the limit holds.
     """
 
     truth: Truth
     rtt_error: float | None
+    rtt_said: bool
+    rtt_held: bool
     rate_error: float | None
     limit_error: float | None
     bounds_hold: bool
@@ -37,7 +43,7 @@ def read(capture: str) -> Observed:
 
 def judged(truth: Truth, seen: Observed, path: Path) -> Judged:
     """The estimates of a case beside its truth."""
-    rtt = path.rtt.path.value
+    rtt = path.rtt.path
     rate = path.rate.rate_bps if path.shaper.kind != "policer" else path.shaper.rate_bps
     limit = path.queue.limit_packets
     rate_error = None
@@ -59,7 +65,9 @@ def judged(truth: Truth, seen: Observed, path: Path) -> Judged:
         true_factor = None
     return Judged(
         truth,
-        None if rtt is None else rtt / truth.rtt_s - 1,
+        None if rtt.value is None else rtt.value / truth.rtt_s - 1,
+        _narrow(rtt),
+        (rtt.low or 0.0) <= truth.rtt_s <= (rtt.high or np.inf),
         rate_error,
         limit_error,
         bool(holds),
@@ -67,6 +75,13 @@ def judged(truth: Truth, seen: Observed, path: Path) -> Judged:
         path.factor.name,
         true_factor,
     )
+
+
+def _narrow(one: Estimate) -> bool:
+    """True if the interval is at most 3 % wide to each side."""
+    if one.value is None or one.low is None or one.high is None:
+        return False
+    return one.high - one.low <= 0.06 * one.value
 
 
 def _goodput(seen: Observed) -> float:

@@ -111,6 +111,8 @@ pub struct TcpPacket {
     pub side: usize,
     /// TCP header.
     pub header: TcpHeader,
+    /// ECN field of the IP header (RFC 3168 §5): 1 is ECT(1), 2 is ECT(0), 3 is CE.
+    pub ecn: u8,
     /// Analysis, if the packet has payload or a FIN.
     pub verdict: Option<Verdict>,
 }
@@ -456,7 +458,7 @@ impl Survey {
         };
         let proved = &mut self.proved;
         let verdict = self.connections.packet(connection, side, (&info, timed), &segment, proved);
-        Some(TcpPacket { connection, side, header: segment, verdict })
+        Some(TcpPacket { connection, side, header: segment, ecn: packet.tos & 3, verdict })
     }
 
     fn icmp_error(&mut self, record: &Record<'_>, packet: &IpPacket<'_>, message: Message) {

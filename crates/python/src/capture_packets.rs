@@ -157,6 +157,7 @@ struct Numbers {
     time_ns: Vec<i64>,
     side: Vec<u8>,
     flags: Vec<u16>,
+    ecn: Vec<u8>,
     position: Vec<i64>,
     payload: Vec<u32>,
     ack: Vec<i64>,
@@ -228,6 +229,7 @@ impl Numbers {
         self.time_ns.push(time_ns);
         self.side.push(packet.side as u8);
         self.flags.push(header.flags.0);
+        self.ecn.push(packet.ecn);
         self.position.push(packet.verdict.map_or(UNKNOWN, |verdict| verdict.position));
         self.payload.push(header.payload_bytes);
         self.ack.push(acknowledged.unwrap_or(UNKNOWN));
@@ -250,6 +252,7 @@ impl Numbers {
             ("time_ns", "i8", wide(&self.time_ns)),
             ("side", "u1", self.side.clone()),
             ("flags", "u2", self.flags.iter().flat_map(|one| one.to_ne_bytes()).collect()),
+            ("ecn", "u1", self.ecn.clone()),
             ("position_bytes", "i8", wide(&self.position)),
             (
                 "payload_bytes",

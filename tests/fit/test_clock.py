@@ -1,0 +1,65 @@
+"""Clocks that jump, go back, or are coarse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dumbbell.fit.clock import straightened
+
+MS = 1_000_000
+
+
+def times(count: int = 200) -> np.ndarray:
+    """A packet each ms."""
+    return np.arange(count, dtype=np.int64) * MS
+
+
+def in_flight(count: int = 200) -> np.ndarray:
+    return np.ones(count, bool)
+
+
+def test_times_without_faults_stay() -> None:
+    found = straightened(times(), in_flight())
+    assert found.seconds == pytest.approx(np.arange(200) / 1e3)
+    assert (found.backward_steps, found.ahead_s, found.tick_s) == (0, 0.0, 0.001)
+
+
+def test_a_jump_ahead_with_data_in_flight_is_taken_out() -> None:
+    jumped = times()
+    jumped[100:] += 3600 * 1000 * MS
+    found = straightened(jumped, in_flight())
+    assert found.ahead_s == pytest.approx(3600)
+    assert found.seconds[-1] == pytest.approx(0.199, abs=0.002)
+
+
+def test_a_silence_without_data_in_flight_is_a_pause() -> None:
+    paused, quiet = times(), in_flight()
+    paused[100:] += 3600 * 1000 * MS
+    quiet[99] = False
+    found = straightened(paused, quiet)
+    assert found.ahead_s == 0.0
+    assert found.seconds[-1] == pytest.approx(3600.199)
+
+
+def test_a_clock_that_was_set_back_goes_on() -> None:
+    back = times()
+    back[100:] -= 50 * MS
+    found = straightened(back, in_flight())
+    assert found.backward_steps == 1
+    assert found.seconds[-1] == pytest.approx(0.198)
+    assert np.diff(found.seconds).max() < 0.002
+
+
+def test_packets_out_of_order_do_not_move_the_others() -> None:
+    swapped = times()
+    swapped[50:150:10] -= 5 * MS
+    found = straightened(swapped, in_flight())
+    assert found.backward_steps == 10
+    assert found.seconds[-1] == pytest.approx(0.199)
+
+
+def test_many_steps_back_end() -> None:
+    found = straightened(np.tile(np.array([9, 0], np.int64) * MS, 5000), np.ones(10_000, bool))
+    assert found.backward_steps == 5000
+    assert (np.diff(found.seconds) >= 0).all()

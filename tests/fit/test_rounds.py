@@ -1,0 +1,72 @@
+"""RTTs on both sides of a tap, and the queue at a loss, from few packets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dumbbell.fit.estimate import unknown
+from dumbbell.fit.loss import Losses
+from dumbbell.fit.queue import _without_queue
+from dumbbell.fit.rounds import near_rtt, rtt_of_segments
+
+MSS = 1000.0
+FRAME_S = 0.001
+
+
+def near(sent_s: list[float], echo: list[int], ack_s: list[float], stamp: list[int]) -> list[float]:
+    found = near_rtt(
+        np.array(sent_s),
+        np.array(echo),
+        np.array(ack_s),
+        np.array(stamp),
+        np.ones(len(sent_s), bool),
+    )
+    return [round(float(one), 6) for one in found if one == one]
+
+
+def test_the_echo_of_an_ack_shows_the_way_to_the_sender() -> None:
+    """Other data passes between an ACK and its echo."""
+    sent = [0.001, 0.010, 0.011, 0.020, 0.021]
+    assert near(sent, [1, 2, 2, 3, 3], [0.0005, 0.0105], [2, 3]) == [0.0095, 0.0095]
+
+
+def test_a_sender_that_was_silent_shows_nothing() -> None:
+    """0.5 s without data between the last ACK and its echo: it had nothing to send."""
+    sent = [0.001, 0.010, 0.011, 0.520]
+    assert near(sent, [1, 2, 2, 3], [0.0005, 0.012], [2, 3]) == [0.0095]
+
+
+@pytest.mark.parametrize(("segments", "known"), [(2, 2), (40, 40), (100, 3)])
+def test_of_an_ack_for_many_segments_the_last_have_an_rtt(segments: int, known: int) -> None:
+    sent = np.arange(segments) * FRAME_S
+    end = (np.arange(segments) + 1) * MSS
+    last = np.array([0.0, end[-1]])
+    found = rtt_of_segments(
+        sent,
+        end,
+        np.full(segments, MSS),
+        np.ones(segments, bool),
+        np.array([-1.0, 0.2]),
+        last,
+        last,
+    )
+    assert (~np.isnan(found)).sum() == known
+    assert found[-1] == pytest.approx(0.2 - sent[-1])
+
+
+@pytest.mark.parametrize(("delay_s", "random"), [(0.0005, True), (0.006, False)])
+def test_no_discipline_drops_while_only_a_frame_waits(delay_s: float, random: bool) -> None:
+    """One overflow of a long queue, then losses at this delay."""
+    delays = np.array([0.1, *([delay_s] * 7)])
+    lost = Losses(
+        np.arange(8.0),
+        delays,
+        np.ones(8, bool),
+        0.01,
+        unknown(""),
+        0.0,
+        np.linspace(0, 0.1, 50),
+        0.1,
+    )
+    assert _without_queue(lost, FRAME_S) is random
