@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,8 +77,7 @@ def _doubled(cell: Cell) -> Cell:
     template = dict(cell.network["template"]["dumbbell"])
     number, unit = template["rtt"].split()
     template["rtt"] = f"{2 * float(number):g} {unit}"
-    fields = {one: getattr(cell, one) for one in ("number", "kind", "words", "flows", "duration_s")}
-    return Cell(**fields, network={"template": {"dumbbell": template}}, is_random=False)
+    return replace(cell, network={"template": {"dumbbell": template}}, is_random=False)
 
 
 @pytest.mark.parametrize(
@@ -109,14 +110,28 @@ def test_a_cell_outside_that_agrees_with_jitter_is_a_matter_of_phase() -> None:
 
 
 def test_jitter_of_acks_is_half_a_packet_time_and_keeps_their_order() -> None:
-    cell = next(one for one in CELLS if one.packet_s and not one.is_random).with_jitter
-    access = cell.network["template"]["dumbbell"]["access"]["backward"]
-    delay_ns, jitter_ns = (int(access[name].split()[0]) for name in ("delay", "jitter"))
-    assert delay_ns == pytest.approx(cell.packet_s * 1e9, rel=0.01)
-    assert jitter_ns == pytest.approx(delay_ns / 2, rel=0.01)
+    cell = next(one for one in CELLS if "template" in one.network and not one.is_random).with_jitter
+    _has_jitter(cell.network["template"]["dumbbell"]["access"]["backward"], cell.packets_s[0])
     assert cell.is_random
     (file,) = experiments([cell], "linux-6.12", 2).values()
     assert dumbbell.run(file).runs.height == 2
+
+
+def test_each_path_of_multipath_tcp_has_jitter_of_its_own() -> None:
+    drawn = next(one for one in CELLS if "links" in one.network)
+    cell = drawn.with_jitter
+    for number, packet_s in enumerate(cell.packets_s):
+        bottleneck, behind = cell.network["links"][2 * number : 2 * number + 2]
+        assert bottleneck == drawn.network["links"][2 * number]
+        _has_jitter(behind["backward"], packet_s)
+    (file,) = experiments([cell], "linux-6.12", 2).values()
+    assert dumbbell.run(file).runs.height == 2
+
+
+def _has_jitter(fields: Mapping[str, str], packet_s: float) -> None:
+    delay_ns, jitter_ns = (int(fields[name].split()[0]) for name in ("delay", "jitter"))
+    assert delay_ns == pytest.approx(packet_s * 1e9, rel=0.01)
+    assert jitter_ns == pytest.approx(delay_ns / 2, rel=0.01)
 
 
 @pytest.mark.parametrize(

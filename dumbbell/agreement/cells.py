@@ -31,7 +31,7 @@ class Cell:
         flows: Flows.
         duration_s: Duration, seconds.
         is_random: True if the result depends on the seed.
-        packet_s: Time of a packet at the bottleneck, seconds; 0 on several paths.
+        packets_s: Time of a packet at the bottleneck of each path, seconds.
     """
 
     number: int
@@ -41,7 +41,7 @@ class Cell:
     flows: tuple[Mapping[str, Any], ...]
     duration_s: float
     is_random: bool
-    packet_s: float = 0.0
+    packets_s: tuple[float, ...]
 
     @property
     def name(self) -> str:
@@ -57,12 +57,27 @@ class Cell:
         traffic phase effects in packet-switched gateways, Internetworking 3, 1992). ACKs of full
         segments stay in order.
         """
-        template = dict(self.network["template"]["dumbbell"])
-        access = dict(template.get("access", {}))
-        delay, jitter = (f"{max(1, round(self.packet_s * 1e9 / part))} ns" for part in (1, 2))
-        access["backward"] = {"delay": delay, "jitter": jitter}
-        template["access"] = access
-        return replace(self, network={"template": {"dumbbell": template}}, is_random=True)
+        if "links" in self.network:
+            # The second link of a path has no queue, and jitter needs one without a rate.
+            behind = zip(self.network["links"][1::2], self.packets_s, strict=True)
+            jittered = [
+                {"between": link["between"], "backward": _jitter(packet_s)}
+                for link, packet_s in behind
+            ]
+            pairs = zip(self.network["links"][::2], jittered, strict=True)
+            network: dict[str, Any] = {"links": [link for pair in pairs for link in pair]}
+        else:
+            template = dict(self.network["template"]["dumbbell"])
+            access = dict(template.get("access", {}))
+            template["access"] = access | {"backward": _jitter(self.packets_s[0])}
+            network = {"template": {"dumbbell": template}}
+        return replace(self, network=network, is_random=True)
+
+
+def _jitter(packet_s: float) -> dict[str, str]:
+    """Half a packet time of jitter, around a delay of a packet time."""
+    delay, jitter = (f"{max(1, round(packet_s * 1e9 / part))} ns" for part in (1, 2))
+    return {"delay": delay, "jitter": jitter}
 
 
 @dataclass(frozen=True, slots=True)

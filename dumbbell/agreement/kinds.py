@@ -40,9 +40,9 @@ def draw_cells(count: int, seed: int = 1) -> list[Cell]:
         kind, make = makers[(number - 1) % len(makers)]
         draw = Draw(seed, number)
         words, network, flows, duration_s, is_random = make(draw)
-        packet_s = PACKET_BITS / draw.paths[0].rate if len(draw.paths) == 1 else 0.0
+        packets_s = tuple(PACKET_BITS / path.rate for path in draw.paths)
         found.append(
-            Cell(number, kind, words, network, tuple(flows), duration_s, is_random, packet_s)
+            Cell(number, kind, words, network, tuple(flows), duration_s, is_random, packets_s)
         )
     return found
 

@@ -115,7 +115,7 @@ def compare_cells(
     again = _apart(found, Verdict.CHANCE, Verdict.OUTSIDE)
     for file in experiments([cell for cell in again if cell.is_random], profile, SEEDS).values():
         found |= {one.key: one for one in compare_tables(_by_name(again), *engines.run(file))}
-    once_more = [cell.with_jitter for cell in _apart(found, Verdict.OUTSIDE) if cell.packet_s]
+    once_more = [cell.with_jitter for cell in _apart(found, Verdict.OUTSIDE)]
     for file in experiments(once_more, profile, SEEDS).values():
         for jittered in compare_tables(_by_name(once_more), *engines.run(file)):
             if jittered.key in found and not found[jittered.key].verdict.agrees:

@@ -258,3 +258,22 @@ fn proportional_rate_reduction_spreads_the_reduction_over_the_round_trip() {
         assert!(pair[1].1 <= pair[0].1 && pair[0].1 - pair[1].1 <= 8, "{pair:?}");
     }
 }
+
+/// The ACK of a retransmission gives a sample by its timestamp, of a millisecond at least
+/// (`tcp_rtt_tsopt_us`). In the first millisecond of a run timestamps are 0.
+#[test]
+fn timestamps_of_zero_are_timestamps() {
+    let pipe = scripted(delay(Span::from_us(20)), "f", [3]);
+    let longest_us = |start_ms: u64| {
+        let mut scenario = one_flow(20, Algorithm::Reno, segments(20), pipe.clone());
+        scenario.links[0].backward = delay(Span::from_us(20));
+        scenario.flows[0].start = Span::from_ms(start_ms);
+        scenario.sampling.interval = Span::from_us(20);
+        let samples = run(&scenario).samples("f", "srtt_ns");
+        samples.iter().map(|&(_, srtt)| srtt / 1000).max().unwrap_or(-1)
+    };
+    let first = longest_us(0);
+    // 40 us before, and an eighth of a millisecond is added.
+    assert!((125..200).contains(&first), "{first}");
+    assert_eq!(first, longest_us(5));
+}

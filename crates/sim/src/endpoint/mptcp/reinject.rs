@@ -36,6 +36,8 @@ impl DataSender {
         if !self.timer.take_due(now) || self.fell_back || self.fin_acked {
             return;
         }
+        // `__mptcp_clean_una` starts the timer again, before decisions change the time-out.
+        self.clean_una(now);
         let idle = self.idle_subflow(now, subflows);
         let head_end = self.chunks.first_end().unwrap_or(self.written).min(self.next);
         if self.snd_una >= self.written && self.fin_sent {
@@ -43,15 +45,7 @@ impl DataSender {
             self.timer_jiffies = self.tick.ms(RTO_MIN_MS) << self.timeouts_of_fin.min(9);
             self.send_fin(now, subflows);
         } else if let Some(subflow) = idle.filter(|_| head_end > self.snd_una) {
-            let mut from = self.snd_una;
-            let sender = subflows.sender(subflow);
-            sender.set_now(now);
-            while from < head_end {
-                from += sender.write_mapped(from, head_end - from, Begins::Within);
-            }
-            sender.push_mapped();
-            self.touched[subflow] = true;
-            self.counters.reinjected_bytes += head_end - self.snd_una;
+            self.retransmit(now, subflow, head_end, subflows);
         } else if self.chunks.is_empty() {
             return;
         }
@@ -59,6 +53,20 @@ impl DataSender {
         if !self.timer.is_set() {
             self.reset_timer(now);
         }
+    }
+
+    /// Gives the unacknowledged data below `end` to an idle subflow (`mptcp_sendmsg_frag`).
+    fn retransmit(&mut self, now: Time, subflow: usize, end: u64, subflows: &mut Subflows<'_>) {
+        let mut from = self.snd_una;
+        let sender = subflows.sender(subflow);
+        sender.set_now(now);
+        while from < end {
+            sender.widen_window(self.window_end.saturating_sub(from));
+            from += sender.write_mapped(from, end - from, Begins::Within);
+        }
+        sender.push_mapped();
+        self.touched[subflow] = true;
+        self.counters.reinjected_bytes += end - self.snd_una;
     }
 
     /// Subflow without outstanding data; a backup only if no other subflow makes progress

@@ -512,7 +512,7 @@ impl DataSender {
     }
 
     /// Frees acknowledged chunks (`__mptcp_clean_una`).
-    fn clean_una(&mut self, now: Time) {
+    pub(super) fn clean_una(&mut self, now: Time) {
         let una = self.snd_una.min(self.written);
         self.chunks.free_below(una);
         self.memory = self.written - una + self.chunks.overhead_bytes();

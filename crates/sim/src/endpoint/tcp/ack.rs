@@ -18,6 +18,7 @@ impl Sender {
         let mut flags = AckFlags { data: ack.payload_bytes > 0, ..AckFlags::default() };
         let mut tagging = Tagging::default();
         (self.tsval_ms, self.tsecr_ms) = (ack.tsval_ms, ack.tsecr_ms);
+        self.echoes = ack.timestamps;
         if ack.ack > self.snd_nxt {
             return; // Acknowledges unsent data (RFC 9293 §3.10.7.4).
         }
@@ -301,7 +302,7 @@ impl Sender {
     /// Returns true if the ACK echoes a timestamp older than `stamp_ms` (`tcp_tsopt_ecr_before`).
     pub(crate) fn echo_before(&self, stamp_ms: u32) -> bool {
         self.options.tcp_timestamps
-            && self.tsecr_ms != 0
+            && self.echoes
             && (self.tsecr_ms.wrapping_sub(stamp_ms) as i32) < 0
     }
 
@@ -316,8 +317,7 @@ impl Sender {
         tagging: &mut Tagging,
     ) -> bool {
         let mut rtt_us = seq_rtt_us.or(sack_rtt_us);
-        if rtt_us.is_none() && self.options.tcp_timestamps && self.tsecr_ms != 0 && flags.data_acked
-        {
+        if rtt_us.is_none() && self.options.tcp_timestamps && self.echoes && flags.data_acked {
             let delta_ms = (self.now_ms() as u32).wrapping_sub(self.tsecr_ms);
             if delta_ms < i32::MAX as u32 / 1000 {
                 rtt_us = Some(u64::from(delta_ms.max(1)) * 1000);

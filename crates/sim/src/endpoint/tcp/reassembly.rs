@@ -53,6 +53,12 @@ impl Reassembly {
         })
     }
 
+    /// Returns true if one skb has all bytes of a segment.
+    pub(crate) fn has_in_one_skb(&self, new: SackBlock) -> bool {
+        let at = self.skbs.partition_point(|held| held.block.end < new.end);
+        self.skbs.get(at).is_some_and(|held| held.block.start <= new.start)
+    }
+
     /// Stores the new bytes of a segment, whose skb is `whole`, in skbs.
     fn fill_skbs(&mut self, layout: SkbLayout, new: SackBlock, whole: ReceivedSkb) {
         let mut start = new.start;

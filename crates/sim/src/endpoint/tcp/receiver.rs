@@ -450,7 +450,8 @@ impl Receiver {
         let skb = ReceivedSkb::arriving(layout, block.start, block.end - block.start);
         let skb = self.mapped(skb, segment);
         let own_skb = self.reassembly.needs_skb(layout, block, &skb);
-        if own_skb && self.options.tcp_sack {
+        let grows = self.options.tcp_sack && !self.reassembly.has_in_one_skb(block);
+        if own_skb && grows {
             self.grow_window(block.end - block.start, false);
         }
         if let Some(duplicate) = self.reassembly.insert(layout, block, skb) {
@@ -466,8 +467,9 @@ impl Receiver {
             } else {
                 self.new_sack(block);
             }
-            if !own_skb {
-                self.grow_window(block.end - block.start, false);
+            if !own_skb && grows {
+                // Its head does not count, as for data in order.
+                self.grow_window(block.end - block.start, true);
             }
         }
         self.grow_for_reordering();

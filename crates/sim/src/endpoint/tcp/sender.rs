@@ -135,6 +135,8 @@ pub(crate) struct Sender {
     /// Timestamp and timestamp echo of the ACK being processed.
     pub(crate) tsval_ms: u32,
     pub(crate) tsecr_ms: u32,
+    /// True if that ACK has timestamps: in the first millisecond of a run they are 0.
+    pub(crate) echoes: bool,
     /// Latest timestamp of the peer, which is echoed.
     pub(crate) ts_recent_ms: u32,
 
@@ -222,6 +224,7 @@ impl Sender {
             rate: RateState::default(),
             tsval_ms: 0,
             tsecr_ms: 0,
+            echoes: false,
             ts_recent_ms: 0,
             xmit_timer: XmitTimer::default(),
             pacer: Pacer::new(fq),
