@@ -93,8 +93,9 @@ fn shaper(
 }
 
 /// Returns true if a netem with a rate models a serial link. Its queue must be netem, or drop-tail with a
-/// limit in packets, a constant rate (netem keeps the departure times of queued packets), no duplication
-/// (a netem that duplicates must not be the parent of another), and no minimum length (netem has none).
+/// limit in packets, a constant rate and delay (netem keeps the departure times of queued packets, and the
+/// delay is in front of it), no duplication (a netem that duplicates must not be the parent of another), and
+/// no minimum length (netem has none).
 pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
     matches!(pipe.shaper, Shaper::Serial { .. })
         && pipe.slots.is_none()
@@ -104,7 +105,7 @@ pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
                 limit_bytes.is_none()
                     && pipe.framing.mpu_bytes == 0
                     && pipe.duplication == 0.0
-                    && pipe.changes.iter().all(|change| change.rate_bps.is_none())
+                    && pipe.changes.iter().all(|one| one.rate_bps.is_none() && one.delay.is_none())
             }
             _ => false,
         }
@@ -176,12 +177,14 @@ struct Stages<'a> {
 
 impl<'a> Stages<'a> {
     fn new(pipe: &'a Pipe, frame_bytes: u64, field: &'a str) -> Self {
+        let keeps_order =
+            pipe.jitter > Span::ZERO || pipe.changes.iter().any(|change| change.delay.is_some());
         let wire = Netem {
             delay: pipe.delay,
             jitter: pipe.jitter,
             limit: ENDLESS_PACKETS,
             other: damage(pipe),
-            rate: if pipe.jitter > Span::ZERO { IN_ORDER.to_owned() } else { String::new() },
+            rate: if keeps_order { IN_ORDER.to_owned() } else { String::new() },
             ..Netem::default()
         };
         let burst_bytes = match pipe.shaper {

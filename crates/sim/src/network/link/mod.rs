@@ -114,6 +114,8 @@ pub(crate) struct Pipe {
     pub(crate) has_rare_events: bool,
     /// Every packet that it keeps goes onto its line at once, behind all before, and arrives.
     pub(crate) keeps_order: bool,
+    /// The delay changes during the run.
+    delay_changes: bool,
     /// Frames are longer on the wire.
     framed: bool,
     acting: Acting,
@@ -152,9 +154,8 @@ impl Pipe {
         let wire = Serial::of(setup);
         let of_stages = row.properties();
         let properties = of_stages.and(wire.as_ref().map_or(Properties::NONE, Properties::of));
-        let delayed = !spec.delay.is_zero()
-            || !spec.jitter.is_zero()
-            || spec.changes.iter().any(|change| change.delay.is_some());
+        let delay_changes = spec.changes.iter().any(|change| change.delay.is_some());
+        let delayed = !spec.delay.is_zero() || !spec.jitter.is_zero() || delay_changes;
         Self {
             mere_delay: !properties.acts,
             passes: false,
@@ -173,6 +174,7 @@ impl Pipe {
             framed: spec.framing != Framing::default(),
             framing: spec.framing,
             delay: spec.delay,
+            delay_changes,
             rng: Rng::named(setup.seed, &format!("link/{}", setup.name)),
             stats: PipeStats::default(),
             lookahead: Span::ZERO,
@@ -528,22 +530,24 @@ impl Pipe {
             row.loss = Loss::of(loss, scenario);
             self.acting = Acting::of(row);
         }
-        if let Some(delay) = change.delay {
-            if !row.buffer.set_delay(delay) {
-                self.delay = delay;
-            }
+        if let Some(rate) = change.rate_bps {
+            row.shaper.set_bucket_rate(now, rate);
         }
-        let Some(rate) = change.rate_bps else { return };
-        row.shaper.set_bucket_rate(now, rate);
-        self.replan(now, rate);
+        let new_delay = change.delay.filter(|delay| !row.buffer.set_delay(*delay));
+        self.delay = new_delay.unwrap_or(self.delay);
+        if change.rate_bps.is_some() || new_delay.is_some() {
+            self.replan(now, change.rate_bps);
+        }
     }
 
-    /// A serial link's rate changed: the packet on the wire finishes as it began, the others are
-    /// sent at the new rate.
-    fn replan(&mut self, now: Time, rate: Rate) {
+    /// A serial link's rate or delay changed: the packet on the wire finishes as it began, the others are
+    /// sent with the new values.
+    fn replan(&mut self, now: Time, rate: Option<Rate>) {
         self.settle(now);
         let Some(wire) = &mut self.wire else { return };
-        wire.set_rate(rate);
+        if let Some(rate) = rate {
+            wire.set_rate(rate);
+        }
         let planned = wire.drain();
         self.line.retain(|entry| entry.start <= now);
         // The end of the packet on the wire.
