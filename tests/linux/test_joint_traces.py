@@ -12,9 +12,11 @@ from tests import test_joint_traces as law
 
 pytestmark = pytest.mark.kernel
 
-#: A packet is at most this late on the kernel, ns: a timer's microsecond, and one of the tap.
-LATE_NS = 3_000
-#: Rate, delay and loss change every 20 ms; both falls of the delay are longer than the RTT of a queue.
+#: A packet is at most this late on the kernel, ns: timers, and the tap.
+LATE_NS = 5_000
+#: Behind a change, one frame may have left the bucket with the rate before: a frame at 5 Mbit/s, ns.
+FRAME_NS = 8 * 1514 * 200
+#: Slow start is over at 300 ms; the queue is full before and behind the changes.
 TRACE = """\
 time_ms,rate_mbps,delay_ms
 0,10,20
@@ -29,37 +31,44 @@ dumbbell: 1
 name: tcp
 hosts: {a: {}, b: {}}
 links:
-  - {name: l, between: [a, b], forward: {buffer: 60 packets, trace: {file: t.csv, end: repeat}},
+  - {name: l, between: [a, b], forward: {buffer: 60 packets, trace: {file: t.csv, end: hold}},
      backward: {delay: 8 ms}}
 flows: [{name: f, from: a, to: b, tcp: cubic}]
 taps: [{name: far, at: b, link: l}]
-sampling: {packets: {to: 3 s}}
-duration: 3 s
+sampling: {packets: {to: 1 s}}
+duration: 1 s
 """
 HEADER = ("direction", "seq_bytes", "payload_bytes", "ack_bytes", "window_bytes", "tcp_flags")
 
 
-@pytest.mark.parametrize("rate", ["16 Mbit/s", "8 Mbit/s"])
-def test_datagrams_arrive_at_the_times_of_the_law(rate: str, tmp_path: Path) -> None:
-    text = law.PACKETS.format(end="end: repeat", rate=rate, stop="500 ms", duration="1 s")
+@pytest.mark.parametrize(
+    ("rate", "end", "late_ns"),
+    [("16 Mbit/s", "hold", LATE_NS), ("8 Mbit/s", "repeat", LATE_NS)]
+    + [("16 Mbit/s", "repeat", FRAME_NS)],
+)
+def test_datagrams_arrive_at_the_times_of_the_law(
+    rate: str, end: str, late_ns: int, tmp_path: Path
+) -> None:
+    text = law.PACKETS.format(end=f"end: {end}", rate=rate, stop="500 ms", duration="1 s")
     ours, theirs = (law.arrived_ns(tmp_path, engine, text) for engine in ("sim", "linux"))
     assert len(ours) == len(theirs) > 300
     late = [there - here for here, there in zip(ours, theirs, strict=True)]
-    assert min(late) >= -1 and max(late) <= LATE_NS
+    assert min(late) >= -1 and max(late) <= late_ns
 
 
-def test_cubic_sends_the_same_packets(tmp_path: Path) -> None:
+def test_cubic_sends_the_same_packets_at_the_same_times(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(TRACE, encoding="utf-8")
     file = tmp_path / "e.yaml"
     file.write_text(TCP, encoding="utf-8")
-    rows = []
+    found = []
     for engine in ("sim", "linux"):
         packets = dumbbell.run(file, engine=engine).packets
         out = packets.filter(pl.col("direction") == "out").sort("time_ns", maintain_order=True)
-        rows.append(out.select(HEADER).rows())
-    assert len(rows[0]) > 2000
-    same = next((i for i, both in enumerate(zip(*rows, strict=False)) if both[0] != both[1]), None)
-    assert same is None, f"packet {same}: {rows[0][same]} {rows[1][same]}"
+        found.append(out)
+    ours, theirs = found
+    assert ours.height > 1000
+    assert ours.select(HEADER).rows() == theirs.select(HEADER).rows()
+    assert (theirs["time_ns"] - ours["time_ns"]).abs().max() <= LATE_NS
 
 
 def test_the_kernel_loses_the_share_of_the_row(tmp_path: Path) -> None:
