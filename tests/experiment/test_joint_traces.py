@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment.load import load_text
 from dumbbell.scenario import read_scenario
+from tests.helpers import ROOT
 
 #: Most rows of a file.
 MAX_ROWS = 20_000
@@ -220,3 +223,60 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
         else:
             assert all(0 < one["at_ns"] < 10 * NS for one in found["changes"])
     assert 50 < refused < 300
+
+
+#: Files in the layouts of public sets, with invented values, and the rows that the how-to makes of them.
+LAYOUTS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "leocc.py": (
+        {
+            # 100 ms with 9 packets of 1504 bytes, then 100 ms with one.
+            "bw_1.txt": "".join(f"{ms}\n" for ms in (0, 0, 3, 3, 3, 50, 51, 99, 99, 120)),
+            "delay_1.txt": "12\n" * 10 + "20\n" * 5 + "30\n" * 5 + "7\n",
+        },
+        ["time_ms,rate_mbps,delay_ms", "0,1.083,12.00", "100,0.120,25.00"],
+    ),
+    "road.py": (
+        {
+            "iperf.csv": "timestamp_start,timestamp_end,server,ip_protocol,transport_protocol,"
+            "download,upload,priority,average_speed,download_mbps,upload_mbps\n"
+            "2024-01-11 10:06:39,2024-01-11 10:06:40,192.0.2.1,v4,UDP,101856000,7448000,1,0,1,1\n"
+            "2024-01-11 10:06:40,2024-01-11 10:06:41,192.0.2.1,v4,TCP,5,5,1,0,1,1\n"
+            "2024-01-11 10:06:41,2024-01-11 10:06:42,192.0.2.1,v4,UDP,67160000,7448000,1,0,1,1\n",
+            "ping.csv": "timestamp_start,timestamp_end,target,ip_protocol,packet_loss,packets_send,"
+            "ping_avg,ping_worst,ping_best,ping_stddev,average_speed\n"
+            "2024-01-11 09:43:20,2024-01-11 09:43:45,192.0.2.1,v4,0.4,250,57.5,106,46,8,0\n"
+            "2024-01-11 10:06:41,2024-01-11 10:07:06,192.0.2.1,v4,8.8,250,66,406,47,35,0\n",
+        },
+        [
+            "time,rate_mbps,delay_ms,loss_percent",
+            "2024-01-11 10:06:39,101.856,28.75,0.2",
+            "2024-01-11 10:06:41,67.16,33.0,4.4",
+        ],
+    ),
+    "cellular.py": (
+        {
+            "mob_all.csv": "time,throughput,speed,latitude,longtitu\n"
+            "2023-04-12 10:40:20 CDT,147.0,62.9,45.4,-93.2\n"
+            "2023-04-12 10:40:21 CDT,260.0\n"
+        },
+        ["time,rate_mbps", "2023-04-12 10:40:20,147.0", "2023-04-12 10:40:21,260.0"],
+    ),
+    "cellreplay.py": (
+        {"down-delay-light-pdo": "0 23 0 0 1\n0 24 0\n40 31 0 2\n"},
+        ["time_ms,delay_ms", "0,23", "40,31"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_public_layouts_become_joint_traces(name: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "joint-traces.md").read_text(encoding="utf-8")
+    program = page.partition(f"```python\n# {name}")[2].partition("```")[0]
+    files, expected = LAYOUTS[name]
+    for file, text in files.items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    program = program.partition("\n")[2]
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=60)
+    written = tmp_path / ("delays.csv" if name == "cellreplay.py" else "drive.csv")
+    assert written.read_text(encoding="utf-8").splitlines() == expected
+    assert pipe(tmp_path, written.read_bytes(), end="repeat")["changes"]
