@@ -25,20 +25,14 @@ fn mix(number: u64) -> u64 {
 
 impl Pipe {
     /// Puts a packet onto the line: sent from `start` to `end`, it arrives after the delay.
-    ///
-    /// Where the delay changes, a packet overtakes none that was sent at a longer delay: its first bit
-    /// arrives behind the last bit of the one before (`netem_enqueue` with a rate).
     #[inline(always)]
     pub(super) fn depart(&mut self, start: Time, end: Time, packet: Handle) {
         let mut arrival = end + self.delay;
-        if self.delay_changes && !self.acting.egress {
-            if let Some(last) = self.line.back().filter(|last| last.arrival > start + self.delay) {
-                arrival = last.arrival + end.since(start);
-            }
-        }
         if let Some(row) = self.row.as_mut().filter(|_| self.acting.egress) {
             let previous_arrival = self.line.back().map(|last| last.arrival);
-            let mut departure = Departure { arrival, may_overtake: false, previous_arrival };
+            let length = end.since(start);
+            let mut departure =
+                Departure { arrival, length, may_overtake: false, previous_arrival };
             row.depart(&mut departure, &mut self.rng);
             arrival = departure.arrival;
         }

@@ -15,6 +15,7 @@ mod jitter;
 mod line;
 mod loss;
 mod netem;
+mod order;
 mod outage;
 mod policer;
 mod reordering;
@@ -114,8 +115,6 @@ pub(crate) struct Pipe {
     pub(crate) has_rare_events: bool,
     /// Every packet that it keeps goes onto its line at once, behind all before, and arrives.
     pub(crate) keeps_order: bool,
-    /// The delay changes during the run.
-    delay_changes: bool,
     /// Frames are longer on the wire.
     framed: bool,
     acting: Acting,
@@ -174,7 +173,6 @@ impl Pipe {
             framed: spec.framing != Framing::default(),
             framing: spec.framing,
             delay: spec.delay,
-            delay_changes,
             rng: Rng::named(setup.seed, &format!("link/{}", setup.name)),
             stats: PipeStats::default(),
             lookahead: Span::ZERO,
