@@ -11,7 +11,7 @@ import polars as pl
 
 import dumbbell
 
-#: Time in ms, rate in Mbit/s, delay in ms. The delay falls by more than the distance of the packets.
+#: Time in ms, rate in Mbit/s, delay in ms. The delay falls by more than the packets' distance.
 ROWS = [
     (Fraction(at), rate, delay)
     for at, rate, delay in (

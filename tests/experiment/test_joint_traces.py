@@ -225,7 +225,7 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
     assert 50 < refused < 300
 
 
-#: Files in the layouts of public sets, with invented values, and the rows that the how-to makes of them.
+#: Files in the layouts of public sets, with invented values, and what the how-to makes of them.
 LAYOUTS: dict[str, tuple[dict[str, str], list[str]]] = {
     "leocc.py": (
         {

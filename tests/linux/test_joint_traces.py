@@ -64,7 +64,7 @@ def test_cubic_sends_the_same_packets_at_the_same_times(tmp_path: Path) -> None:
 
 
 def test_many_changes_do_not_lengthen_the_queue(tmp_path: Path) -> None:
-    """A change of a token bucket fills it; a thousand would let a thousand packets out of the queue."""
+    """A change of a bucket fills it; a thousand would let a thousand packets out of the queue."""
     rows = "".join(f"{number + 0.3},{20 + number % 2},10\n" for number in range(1000))
     (tmp_path / "t.csv").write_text("time_ms,rate_mbps,delay_ms\n" + rows, encoding="utf-8")
     file = tmp_path / "e.yaml"
