@@ -8,7 +8,7 @@ use crate::dualpi2;
 use crate::netem_times;
 use crate::plan::Plan;
 use crate::realise::Namespaces;
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::io::{BufRead, BufReader, Error, Result, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Stdio};
 
@@ -25,9 +25,8 @@ impl Changer {
     pub(crate) fn start(plan: &Plan, namespaces: &Namespaces) -> Result<Self> {
         let mut running = BTreeMap::new();
         for change in &plan.changes {
-            if !running.contains_key(&change.namespace) {
-                let tc = namespaces.within(change.namespace, Tc::start)?;
-                running.insert(change.namespace, tc);
+            if let Entry::Vacant(place) = running.entry(change.namespace) {
+                place.insert(namespaces.within(change.namespace, Tc::start)?);
             }
         }
         Ok(Self { running })

@@ -304,17 +304,18 @@ fn of_file<T>(
 
 /// Text of a file, without a byte order mark.
 fn text<'a>(file: &str, data: &'a [u8]) -> Read<&'a str> {
-    std::str::from_utf8(data).map(|text| text.trim_start_matches('\u{feff}')).or_else(|error| {
+    std::str::from_utf8(data).map(|text| text.trim_start_matches('\u{feff}')).map_err(|error| {
         let before = &data[..error.valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Err(Fault::new(format!("line {line} of {file} is not UTF-8 text"), None))
+        Fault::new(format!("line {line} of {file} is not UTF-8 text"), None)
     })
 }
 
 /// The next row; `None`: there are no more.
 fn row(file: &str, rows: &mut Rows<'_>) -> Read<Option<Vec<String>>> {
-    rows.next().or_else(|error| {
-        Err(Fault::new(format!("line {} of {file} is not CSV: {error}", rows.line), None))
+    let next = rows.next();
+    next.map_err(|error| {
+        Fault::new(format!("line {} of {file} is not CSV: {error}", rows.line), None)
     })
 }
 
