@@ -75,6 +75,16 @@ class Independent(Section):
     probability: str
 
 
+class JointTrace(Section):
+    """Rate, delay and loss over time: a CSV file beside the experiment whose columns have units in their names."""
+
+    _names: ClassVar[dict[str, str]] = {"from_": "from"}
+    file: str
+    from_: str | None = None
+    length: str | None = None
+    end: str | None = None
+
+
 class Pfifo(Section):
     """FIFO. First in, first out; a packet that does not fit is dropped."""
 
@@ -1140,17 +1150,6 @@ class Fields(Section):
     search: Search | None = None
     repeats: int | Repeats | None = None
     seed: int | None = None
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class JointTrace(Section):
-    """Rate, delay and loss over time: a CSV file beside the experiment whose columns have units in their names."""
-
-    _names: ClassVar[dict[str, str]] = {"from_": "from"}
-    file: str
-    from_: str | None = None
-    length: str | None = None
-    end: str | None = None
 
 
 class LeafSpineTemplate(BothDirections):
