@@ -28,7 +28,7 @@ where each row begins with its run, levels, repeat and seed.
   it is unknown. A column that does not apply is unknown too, as the window of UDP. A metric of
   unknown columns is NaN.
 - **Known from** names what fills a column: the simulator (sim), the kernel (linux; netns fills the
-  same), traces of ns-2 and ns-3 (trace).
+  same), traces of ns-2 and ns-3 (trace), [files of other tools](import.md) (measured).
 - **Over time**: `samples` and `queues` are kept by default, `drops`, `probes`, `packets` and `hops`
   if [`sampling`](experiment-file/sampling.md) asks for them.
 

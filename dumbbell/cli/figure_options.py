@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from dumbbell.cli.guard import levels
 from dumbbell.figures import function_of, options_of
+from dumbbell.figures.options import needed_options
 from dumbbell.store import levels as stored
 
 
@@ -45,13 +46,15 @@ def checked(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options as the kind takes them.
 
     Raises:
-        ValueError: The kind is unknown, or takes none of that name, or not several values.
+        ValueError: The kind is unknown, takes none of that name, needs another, or takes one value.
     """
     every = options_of(function_of(kind))
     taken = {name: types for name, types in every.items() if name not in _PYTHON_ONLY}
     refused = [name for name in given if name not in taken]
     if refused:
         raise ValueError(f"takes no {_flags(refused)}; it takes {_flags(taken)}")
+    if lacking := [name for name in needed_options(function_of(kind)) if name not in given]:
+        raise ValueError(f"needs {_flags(lacking)}, as --metric goodput_mbps")
     found = dict(given)
     if "by" in found and Sequence[str] not in get_args(taken["by"]):
         if len(found["by"]) > 1:

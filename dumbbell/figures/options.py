@@ -85,3 +85,11 @@ def options_of(function: Callable[..., Any]) -> dict[str, Any]:
             (options,) = get_args(hints[one.name])
             found |= get_type_hints(options)
     return found
+
+
+def needed_options(function: Callable[..., Any]) -> list[str]:
+    """Options without which the function of a kind draws nothing."""
+    parameters = inspect.signature(function).parameters.values()
+    return [
+        one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty
+    ]

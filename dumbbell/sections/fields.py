@@ -16,7 +16,7 @@ __all__ = [
     "Cake", "Capture", "Change", "Choke", "Codel", "Connection", "Constraint", "Correlated", "Drr",
     "DrrClass", "Dualpi2", "DumbbellTemplate", "EarlyReorder", "Empty", "Exit", "Expect",
     "Exponential", "FatTreeTemplate", "Flow", "FourStates", "Fq", "FqCodel", "FqPie", "Framing",
-    "Gemodel", "GilbertElliott", "HeadDrop", "Host", "Htb", "HtbClass", "Independent",
+    "Gemodel", "GilbertElliott", "HeadDrop", "Host", "Htb", "HtbClass", "Independent", "JointTrace",
     "LeafSpineTemplate", "Link", "Lognormal", "Loss", "Mptcp", "NeighbourDiscovery", "Netem",
     "NetemDelay", "NetemLoss", "Object", "OnOff", "Optimise", "Page", "ParallelPathsTemplate",
     "Pareto", "ParkingLotTemplate", "Path", "Paths", "Peak", "Periodic", "Pfifo", "Pie", "Ping",
@@ -73,6 +73,16 @@ class Independent(Section):
     """Independent loss of each packet."""
 
     probability: str
+
+
+class JointTrace(Section):
+    """Rate, delay and loss over time: a CSV file beside the experiment whose columns have units in their names."""
+
+    _names: ClassVar[dict[str, str]] = {"from_": "from"}
+    file: str
+    from_: str | None = None
+    length: str | None = None
+    end: str | None = None
 
 
 class Pfifo(Section):
@@ -1013,6 +1023,7 @@ class Pipe(Section):
 
     rate: str | None = None
     rates: str | RateTrace | None = None
+    trace: str | JointTrace | None = None
     shaper: str | Shaper | None = None
     buffer: str | Sequence[str] | None = None
     netem: str | Netem | None = None

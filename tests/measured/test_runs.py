@@ -10,14 +10,18 @@ import pytest
 from typer.testing import CliRunner
 
 import dumbbell
+from dumbbell.catalogue import known_columns
 from dumbbell.cli import app
 from dumbbell.cli.import_ import FORMATS as NAMED
 from dumbbell.measured.formats import FORMATS
+from dumbbell.measured.values import TABLES
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.store import Store
 from dumbbell.store.importing import Chosen, add_files
 from tests.measured.reports import encoded, tcp, udp
+from tests.measured.samples import SAMPLES
+from tests.measured.write_columns import MORE
 
 SIZES = [[1_000_000, 2_000_000], [500_000, 250_000]]
 
@@ -40,6 +44,34 @@ def results(place: Path, *files: str, chosen: Chosen | None = None) -> Results:
     add_files([place / one for one in files], place / "s", chosen or Chosen())
     with Store(place / "s", write=False) as store:
         return store.results()
+
+
+#: CSV with every column that is read, and with probes.
+CSVS = [
+    b"time_s,flow,congestion_control,"
+    b"cwnd_packets,ssthresh_packets,in_flight_packets,lost_packets,retransmitted_packets,"
+    b"delivered_bytes,acked_bytes,rwnd_bytes,srtt_ms,rttvar_ms,rtt_min_ms,rto_ms,pacing_mbps,"
+    b"delivery_rate_mbps\n" + b"0.5,f,cubic" + b",1" * 14 + b"\n1,f,cubic" + b",2" * 14 + b"\n",
+    b"time_s,ping_ms\n1,5\n2,6\n",
+]
+
+
+def test_the_catalogue_has_the_columns_that_formats_fill() -> None:
+    """The origin `measured` of the page of tables."""
+    files = [one.read(SAMPLES[name]) for name, one in FORMATS.items() if name != "csv"]
+    files += [FORMATS["csv"].read(data) for data in CSVS]
+    files += [FORMATS["iperf3"].read(data) for data in MORE["iperf3"]]
+    filled: dict[str, set[str]] = {part: set() for part in TABLES}
+    for file in files:
+        for part in TABLES:
+            filled[part] |= {key for row in getattr(file, part) for key in row}
+    # Pages of Flent (`Series.add_transfer`).
+    filled["transfers"] |= {"flow", "start_ns", "end_ns"}
+    known = known_columns()["measured"]
+    assert {part: sorted(known[part]) for part in TABLES} == {
+        part: sorted(filled[part]) for part in TABLES
+    }
+    assert not any(columns for part, columns in known.items() if part not in TABLES)
 
 
 def test_the_verb_names_every_format() -> None:

@@ -136,6 +136,7 @@ def test_where_takes_the_levels_of_a_cell_in_one(store: Path, tmp_path: Path) ->
     [
         (["godput", "-o", "f.svg"], "no figure 'godput'; did you mean goodput? There are bars, "),
         (["[/b]", "-o", "f.svg"], "no figure '[/b]'"),
+        (["runs", "-o", "f.svg"], "figure runs: needs --metric, as --metric goodput_mbps"),
         (["goodput"], "dumbbell: figure: -o FILE is missing, as -o figure.svg (or .pdf, .png)"),
         (["goodput", "-o", "f.gif"], "saved as .svg, .pdf, .png, .html or .json, not '.gif'"),
         (["goodput", "-o", "f.html", "--column"], "a width in mm is for .svg, .pdf, .png, not"),

@@ -28,6 +28,7 @@ NOT_DRAWN = {
     "slots": "drawn by `pipe`, where a wire is in front of them",
     "rewrites": "as `slots`",
     "rates": "need a file: tests/experiment/test_rate_traces.py",
+    "end": "of a joint trace, which needs a file: tests/experiment/test_joint_traces.py",
     **dict.fromkeys(("column", "unit", "time", "time_unit", "length"), "as `rates`"),
     "access": "of links: tests/experiment/test_access.py",
     **dict.fromkeys(("type", "subscriber", "draw"), "as `access`"),

@@ -24,6 +24,11 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// Returns true if a pipe has a joint trace.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.pipes.iter().any(|pipe| pipe.trace.is_some())
+    }
+
     /// Both pipes with their extra delays.
     fn directions(&self) -> [Pipe; 2] {
         [0, 1].map(|side| self.pipes[side].delayed(self.extra_ns[side]))

@@ -8,8 +8,8 @@ use crate::limit::{limits, Limit, Pending};
 use crate::netem::{Netem, Waits};
 use crate::quantity::{positive_size, positive_time, rate, share, signed_size, time};
 use crate::queue::{queue, Queue};
-use crate::rates::Rates;
-use crate::read::{object, Fields, Node, Refusal, Result, Step};
+use crate::rates::{Course, Joint, Rates, Steps};
+use crate::read::{below, object, Fields, Node, Refusal, Result, Step};
 use crate::rewrite::rewrites;
 use crate::shaper::{shaper, Shaper};
 use serde_json::{json, Value};
@@ -38,6 +38,7 @@ macro_rules! pipe {
 pipe! {
     rate: u64,
     rates: Rates,
+    trace: Joint,
     shaper: Shaper,
     buffer: Vec<Limit>,
     netem: Netem,
@@ -76,6 +77,7 @@ impl Pipe {
         Ok(Self {
             rate: fields.read("rate", rate)?,
             rates: fields.read("rates", Rates::read)?,
+            trace: fields.read("trace", Joint::read)?,
             shaper: fields.read("shaper", shaper)?,
             buffer: fields.read("buffer", limits)?,
             netem: fields.read("netem", Netem::read)?,
@@ -188,14 +190,48 @@ impl Pipe {
         }
     }
 
+    /// The joint trace of a run of `duration_ns`, if the pipe has one.
+    ///
+    /// # Errors
+    /// Refuses a bad file, and values that another field sets, too.
+    fn course(&self, files: &dyn Files, duration_ns: u64, at: &[Step]) -> Result<Option<Course>> {
+        let Some(trace) = &self.trace else { return Ok(None) };
+        let course = trace.course(files, duration_ns, at)?;
+        let changed = self.changes.iter().flatten().flat_map(Change::names);
+        let changed: Vec<_> = changed.collect();
+        for name in course.names() {
+            let other = match name {
+                "rate" if self.shapes() => Some("queue"),
+                "rate" => self.own_rates().next(),
+                "delay" => self.netem.as_ref().map(|_| "netem"),
+                _ => self.loss.as_ref().map(|_| "loss"),
+            };
+            let other = other.or(changed.contains(&name).then_some("changes"));
+            if let Some(other) = other {
+                let message =
+                    format!("{other} sets the {name}, and the file of the trace does, too");
+                return Refusal::new(&below(at, "trace"), message).code(Code::OneOf).err();
+            }
+        }
+        Ok(Some(course))
+    }
+
     /// Pipe in the form of the scenario, and its limits. `at`: its path in the file.
-    pub(crate) fn scenario(&self, files: &dyn Files, at: &[Step]) -> Result<(Value, Pending)> {
+    pub(crate) fn scenario(
+        &self,
+        files: &dyn Files,
+        duration_ns: u64,
+        at: &[Step],
+    ) -> Result<(Value, Pending)> {
+        let course = self.course(files, duration_ns, at)?;
         let rates = self.rates.as_ref().map(|rates| rates.steps(files, at)).transpose()?;
         let own = self.queue.as_ref().and_then(|queue| queue.own_rate);
-        let (how, rate) = match (&rates, self.rate, own, &self.shaper) {
-            (Some(rates), ..) => {
-                let (how, _) = Shaper::serial(rates.first_bps()).scenario(files, at)?;
-                (how, Some((rates.mean_bps.into(), 1)))
+        let of_file = rates.as_ref().map(|rates| (rates.first_bps(), rates.mean_bps));
+        let of_file = of_file.or(course.as_ref().and_then(|course| course.rate_bps));
+        let (how, rate) = match (of_file, self.rate, own, &self.shaper) {
+            (Some((first_bps, mean_bps)), ..) => {
+                let (how, _) = Shaper::serial(first_bps).scenario(files, at)?;
+                (how, Some((mean_bps.into(), 1)))
             }
             (None, Some(rate), ..) => Shaper::serial(rate).scenario(files, at)?,
             (None, None, Some(rate), _) => ("none".into(), Some((rate.into(), 1))),
@@ -204,23 +240,24 @@ impl Pipe {
         };
         let (queue, limits) = self.waiting(&how, files, at)?;
         let mut changes = self.changes.clone().unwrap_or_default();
-        if let Some(rates) = &rates {
-            changes.extend(rates.changes());
-            changes.sort_by_key(|change| change.at_ns);
-        }
+        changes.extend(rates.iter().flat_map(Steps::changes));
+        changes.extend(course.iter().flat_map(|course| course.changes.iter().cloned()));
+        changes.sort_by_key(|change| change.at_ns);
+        let (delay_ns, loss) = course.map_or((None, None), |one| (one.delay_ns, one.loss));
+        let loss = loss.or_else(|| self.loss.clone());
         let plain = || {
             let overhead = self.overhead.unwrap_or(0);
             json!({"overhead_bytes": overhead, "mpu_bytes": 0, "atm": false})
         };
         let mut made = object([
             ("policer", self.policer.clone().into()),
-            ("loss", self.loss.clone().unwrap_or_else(|| "none".into())),
+            ("loss", loss.unwrap_or_else(|| "none".into())),
             ("corruption", self.corruption.unwrap_or(0.0).into()),
             ("duplication", self.duplication.unwrap_or(0.0).into()),
             ("queue", queue),
             ("shaper", how),
             ("framing", self.framing.clone().unwrap_or_else(plain)),
-            ("delay_ns", self.delay.unwrap_or(0).into()),
+            ("delay_ns", delay_ns.or(self.delay).unwrap_or(0).into()),
             ("jitter_ns", self.jitter.unwrap_or(0).into()),
             ("reordering", self.reordering.clone().into()),
             ("ack_aggregation", self.ack_aggregation.clone().into()),

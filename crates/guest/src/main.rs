@@ -11,6 +11,7 @@ mod batch;
 mod bpf;
 mod builders;
 mod cake;
+mod changer;
 mod clock;
 mod counted;
 mod discipline;

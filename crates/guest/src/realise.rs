@@ -146,8 +146,13 @@ impl Namespaces {
 
     /// Runs lines of `tc` in a namespace.
     pub(crate) fn tc(&self, namespace: usize, lines: &[String]) -> Result<()> {
+        self.within(namespace, || add_qdiscs(lines))
+    }
+
+    /// Calls `act` in a namespace.
+    pub(crate) fn within<T>(&self, namespace: usize, act: impl FnOnce() -> Result<T>) -> Result<T> {
         self.enter(namespace)?;
-        let done = add_qdiscs(lines);
+        let done = act();
         self.leave()?;
         done
     }

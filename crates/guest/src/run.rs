@@ -2,6 +2,7 @@
 
 use crate::aggregation::Aggregators;
 use crate::application::Application;
+use crate::changer::Changer;
 use crate::clock::Clock;
 use crate::plan::Plan;
 use crate::programs::Programs;
@@ -55,6 +56,7 @@ pub(crate) fn run(
     let mut recorder = Recorder::new(scenario, plan);
     let mut sockets = Sockets::open(scenario, namespaces)?;
     let mut aggregators = Aggregators::open(plan, namespaces)?;
+    let mut changer = Changer::start(plan, namespaces)?;
     // The clock begins here because opening sockets takes milliseconds (RCU grace periods).
     let clock = Clock::begin(kernel)?;
     let mut changes = plan.changes.iter().peekable();
@@ -66,7 +68,7 @@ pub(crate) fn run(
             if let Some(state) = change.state {
                 recorder.keep(change.pipe, state, &watch)?;
             }
-            namespaces.tc(change.namespace, &change.lines)?;
+            changer.change(change.namespace, &change.lines, namespaces)?;
         }
         aggregators.turn(now)?;
         for app in &mut apps {

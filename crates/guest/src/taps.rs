@@ -224,11 +224,17 @@ fn blocks(scenario: &Scenario, plan: &Plan) -> Result<usize> {
 
 /// Time from a frame's departure from the queue to its passage at the interface.
 fn ahead(pipe: &Pipe, at: Time, frame_bytes: u32) -> Span {
-    // The delay of the time at which the frame was sent, not of that at which it passes.
+    // The delay of the time at which the frame was sent, not of that at which it passes: frames keep their
+    // order, so those that were sent before a change have passed by `passed`.
     let since = at.since(Time::ZERO);
-    let changes = pipe.changes.iter().filter_map(|change| Some((change.at, change.delay?)));
-    let sent_after = |&(changed, delay): &(Span, Span)| changed + delay <= since;
-    let delay = changes.rev().find(sent_after).map_or(pipe.delay, |(_, delay)| delay);
+    let (mut delay, mut passed) = (pipe.delay, Span::ZERO);
+    for (changed, new) in pipe.changes.iter().filter_map(|one| Some((one.at, one.delay?))) {
+        passed = passed.max(changed + delay);
+        if since <= passed {
+            break;
+        }
+        delay = new;
+    }
     match &pipe.shaper {
         Shaper::Serial { rate_bps } if serialised_by_netem(pipe) => {
             let bits = u64::from(pipe.framing.wire_bytes(frame_bytes)) * 8;

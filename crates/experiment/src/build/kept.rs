@@ -142,16 +142,19 @@ impl Builder<'_> {
 
     /// Takes over the links of the scenario before that are equal, by their index.
     pub(super) fn kept_links(
+        &self,
         placed: &Placed,
         before: &mut Before,
     ) -> Vec<Option<(Value, [Pending; 2])>> {
+        // A joint trace has changes until the end of the run.
+        let as_long = before.json["duration_ns"] == self.file.duration_ns;
         let old = std::mem::take(&mut before.placed.links);
         let pending = std::mem::take(&mut before.pending);
         let mut made = taken(&mut before.json, "links").into_iter().zip(pending);
         let mut old = old.into_iter();
         let one = |link: &(String, crate::link::Link)| {
             let (known, made) = (old.next()?, made.next()?);
-            (known == *link).then_some(made)
+            (known == *link && (as_long || !link.1.is_traced())).then_some(made)
         };
         placed.links.iter().map(one).collect()
     }

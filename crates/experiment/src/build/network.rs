@@ -193,7 +193,7 @@ impl Builder<'_> {
                 *made.uses.entry(key(pipe, side)).or_default() += 1;
             }
         }
-        let kept = Self::kept_links(&placed, before);
+        let kept = self.kept_links(&placed, before);
         for ((name, link), kept) in placed.links.iter().zip(kept) {
             // Limits in BDP are filled in anew.
             let fixed =
@@ -214,12 +214,14 @@ impl Builder<'_> {
         link: &Link,
         made: &mut Made,
     ) -> Result<(Value, [Pending; 2])> {
+        let duration_ns = self.file.duration_ns;
         let mut pipe = |side: usize| -> Result<_> {
             let pipe: &Pipe = &link.pipes[side];
             let (mut json, pending) = match made.take(pipe, side, &link.at) {
                 Some(found) => found,
                 None => {
-                    let found = pipe.scenario(self.files, &below(&link.at, WAYS[side]))?;
+                    let at = below(&link.at, WAYS[side]);
+                    let found = pipe.scenario(self.files, duration_ns, &at)?;
                     made.keep(pipe, side, &link.at, &found);
                     found
                 }

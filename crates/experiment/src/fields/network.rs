@@ -163,6 +163,7 @@ sections! {
     pipe = section("PipeSpec", "One direction of a link, or the fields that both directions share.", vec![
         opt("rate", Kind::Rate, "Rate of the wire. Each packet takes its serialisation time."),
         opt("rates", Kind::Section(rate_trace), "Rates over time from a CSV file, in place of rate."),
+        opt("trace", Kind::Section(joint_trace), "Rate, delay and loss over time from one CSV file."),
         opt("shaper", Kind::Short(shaper, Form::SHAPER), "In place of rate: none, serial, tbf (token-bucket filter) or trace (packet-delivery trace)."),
         opt("buffer", Kind::Limits, "Limit of a drop-tail queue: packets, a size, a time, or BDP."),
         opt("netem", Kind::Section(netem), "Linux's netem as the queue, in place of buffer."),
@@ -193,6 +194,12 @@ sections! {
         def("time_unit", choice(&["ns", "us", "µs", "μs", "ms", "s", "min", "h"], "unit of a time"), json!("s"), "Unit of times that are numbers."),
         def("from", Kind::Time, json!(0), "Start of the part of the measurement that is used."),
         opt("length", Kind::PositiveTime, "Length of the part of the measurement that is used."),
+    ]);
+    joint_trace = section("JointTraceSpec", "Rate, delay and loss over time: a CSV file beside the experiment whose columns have units in their names.", vec![
+        need("file", Kind::Name, "CSV file beside the experiment: a column of times, and any of rate, delay, loss, as time_s, rate_mbps, delay_ms, loss_percent."),
+        def("from", Kind::Time, json!(0), "Start of the part of the file that is used."),
+        opt("length", Kind::PositiveTime, "Length of the part of the file that is used."),
+        def("end", choice(&["hold", "repeat"], "end of a trace"), json!("hold"), "Behind the last row: its values hold, or the trace repeats."),
     ]);
     reordering = section("ReorderingSpec", "Reordering: an extra delay for some packets.", vec![
         need("probability", Kind::Share, "Share of packets with the extra delay."),

@@ -2,6 +2,7 @@
 
 mod csv;
 mod date;
+mod joint;
 
 use crate::code::Code;
 use crate::files::{Files, Unreadable};
@@ -10,6 +11,7 @@ use crate::near::{nearest_name, shortened};
 use crate::quantity::{positive_time, time, unit, RATE, TIME};
 use crate::read::{below, beyond, Node, Refusal, Result, Step};
 use csv::Rows;
+pub(crate) use joint::{Course, Joint};
 
 const MAX_BYTES: u64 = 64 << 20;
 const MAX_STEPS: usize = 20_000;
@@ -110,23 +112,7 @@ impl Rates {
 
     /// Rates of the file. `at`: path of the pipe in the experiment.
     pub(crate) fn steps(&self, files: &dyn Files, at: &[Step]) -> Result<Steps> {
-        let found = match files.read(&self.file, MAX_BYTES) {
-            Ok(data) => self.parsed(&data),
-            Err(Unreadable::Nowhere) => return beyond(at, "rates"),
-            Err(Unreadable::TooLarge) => {
-                let message = format!("a file of rates larger than {MAX_BYTES} bytes");
-                Err(Fault::new(message, Some(&self.file)))
-            }
-            Err(Unreadable::Reason(reason)) => {
-                let message = format!("the file of rates cannot be read: {reason}");
-                Err(Fault::new(message, Some(&self.file)))
-            }
-        };
-        found.or_else(|fault| {
-            let refusal = Refusal::new(&below(at, "rates"), fault.message);
-            let refusal = Refusal { found: fault.found, ..refusal };
-            refusal.allowed(fault.allowed).code(Code::RatesFile).err()
-        })
+        of_file(&self.file, "rates", files, at, |data| self.parsed(data))
     }
 
     fn fail<T>(&self, line: usize, words: &str, found: Option<&str>) -> Read<T> {
@@ -134,18 +120,11 @@ impl Rates {
     }
 
     fn parsed(&self, data: &[u8]) -> Read<Steps> {
-        let text = match std::str::from_utf8(data) {
-            Ok(text) => text.trim_start_matches('\u{feff}'),
-            Err(error) => {
-                let before = &data[..error.valid_up_to()];
-                let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-                return self.fail(line, " is not UTF-8 text", None);
-            }
-        };
+        let text = text(&self.file, data)?;
         let lines = csv::lines(text);
         let delimiter = self.delimiter(lines.first().copied().unwrap_or_default());
         let mut rows = Rows::new(lines, delimiter);
-        let header = self.row(&mut rows)?.unwrap_or_default();
+        let header = row(&self.file, &mut rows)?.unwrap_or_default();
         let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
         let columns = self.columns(&header)?;
         match self.values(&mut rows, &header, columns)? {
@@ -156,11 +135,6 @@ impl Rates {
             }
             found => Ok(stepped(&found)),
         }
-    }
-
-    fn row(&self, rows: &mut Rows<'_>) -> Read<Option<Vec<String>>> {
-        let next = rows.next();
-        next.or_else(|error| self.fail(rows.line, &format!(" is not CSV: {error}"), None))
     }
 
     /// Delimiter that finds the columns in the header; else the one that finds the most.
@@ -225,7 +199,7 @@ impl Rates {
         let mut found: Vec<(i128, f64, u32)> = Vec::new();
         let (mut first, mut last) = (None, None);
         let mut reached = false; // a row at `from` or later
-        while let Some(row) = self.row(rows)? {
+        while let Some(row) = row(&self.file, rows)? {
             let line = rows.line;
             if row.is_empty() {
                 continue;
@@ -299,6 +273,50 @@ impl Rates {
         }
         Ok(ns)
     }
+}
+
+/// What `read` finds in a file that the field `field` of a pipe names. `at`: path of the pipe.
+fn of_file<T>(
+    file: &str,
+    field: &str,
+    files: &dyn Files,
+    at: &[Step],
+    read: impl FnOnce(&[u8]) -> Read<T>,
+) -> Result<T> {
+    let found = match files.read(file, MAX_BYTES) {
+        Ok(data) => read(&data),
+        Err(Unreadable::Nowhere) => return beyond(at, field),
+        Err(Unreadable::TooLarge) => {
+            let message = format!("a file of {field} larger than {MAX_BYTES} bytes");
+            Err(Fault::new(message, Some(file)))
+        }
+        Err(Unreadable::Reason(reason)) => {
+            let message = format!("the file of {field} cannot be read: {reason}");
+            Err(Fault::new(message, Some(file)))
+        }
+    };
+    found.or_else(|fault| {
+        let refusal = Refusal::new(&below(at, field), fault.message);
+        let refusal = Refusal { found: fault.found, ..refusal };
+        refusal.allowed(fault.allowed).code(Code::RatesFile).err()
+    })
+}
+
+/// Text of a file, without a byte order mark.
+fn text<'a>(file: &str, data: &'a [u8]) -> Read<&'a str> {
+    std::str::from_utf8(data).map(|text| text.trim_start_matches('\u{feff}')).map_err(|error| {
+        let before = &data[..error.valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Fault::new(format!("line {line} of {file} is not UTF-8 text"), None)
+    })
+}
+
+/// The next row; `None`: there are no more.
+fn row(file: &str, rows: &mut Rows<'_>) -> Read<Option<Vec<String>>> {
+    let next = rows.next();
+    next.map_err(|error| {
+        Fault::new(format!("line {} of {file} is not CSV: {error}", rows.line), None)
+    })
 }
 
 /// The first rate counts from the beginning; equal rates that follow each other become one.

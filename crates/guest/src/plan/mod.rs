@@ -63,6 +63,20 @@ pub(crate) struct TimedChange {
     pub(crate) state: Option<LinkState>,
 }
 
+impl TimedChange {
+    /// Takes the lines of a later change of values if one `tc` can set both.
+    fn takes(&mut self, later: &mut Self) -> bool {
+        let one = self.at == later.at
+            && self.namespace == later.namespace
+            && self.state.is_none()
+            && later.state.is_none();
+        if one {
+            self.lines.append(&mut later.lines);
+        }
+        one
+    }
+}
+
 /// Segments of a flow to drop at an interface, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scripted {
@@ -218,6 +232,7 @@ pub(crate) fn plan(scenario: &Scenario, seed: u64) -> Result<Plan, ScenarioError
     planner.per_flow(seed);
     planner.interfaces(&next_hops)?;
     planner.plan.changes.sort_by_key(|change| change.at);
+    planner.plan.changes.dedup_by(|later, one| one.takes(later));
     Ok(planner.plan)
 }
 
@@ -403,12 +418,25 @@ impl Planner<'_> {
         leaves: String,
     ) -> Result<(), ScenarioError> {
         let (namespace, device) = at;
-        self.shape(found, namespace, &device, pipe);
+        self.shape(found, namespace, &device);
+        let mut later = Vec::new();
         if let Some(behind) = &found.behind {
             let wires = self.wires();
             let lines = behind.lines.iter().map(|line| line.add(&leaves));
             self.plan.namespaces[wires].tc.extend(lines);
-            self.change(&behind.changes, wires, &leaves, pipe);
+            // A new rate fills the bucket of the queue: what leaves it then has the new values behind it.
+            let (values, states): (Vec<_>, Vec<_>) = behind
+                .changes
+                .iter()
+                .cloned()
+                .partition(|(_, step)| matches!(step, Step::Change(_)));
+            self.change(&values, wires, &leaves, pipe);
+            later = states;
+        }
+        self.change(&found.changes, namespace, &device, pipe);
+        if !later.is_empty() {
+            let wires = self.wires();
+            self.change(&later, wires, &leaves, pipe);
         }
         self.script(found, namespace, &device, &format!("links[{}]", pipe / 2))?;
         self.rewrite(pipe, namespace, &device)?;
@@ -560,14 +588,13 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn shape(&mut self, found: &Qdiscs, namespace: usize, device: &str, pipe: usize) {
+    fn shape(&mut self, found: &Qdiscs, namespace: usize, device: &str) {
         let lines = &mut self.plan.namespaces[namespace].tc;
         if let Some(police) = &found.police {
             attach(lines, device);
             lines.push(format!("filter add dev {device} egress {police}"));
         }
         lines.extend(found.lines.iter().map(|line| line.add(device)));
-        self.change(&found.changes, namespace, device, pipe);
     }
 
     fn change(&mut self, changes: &[(Span, Step)], namespace: usize, device: &str, pipe: usize) {

@@ -19,6 +19,8 @@ const UNUSED_BYTES: u64 = 1 << 20;
 /// Rate at which a frame takes less than a nanosecond. With a rate netem keeps the order of packets: each
 /// leaves after the one before it, whatever the jitter (`netem_enqueue`).
 const IN_ORDER: &str = "rate 100000000000000bit";
+/// Discipline of the class of [`Stages::wire_class`].
+const WIRE: &str = "htb default 1";
 /// Burst of a bucket that models a wire: one frame at a time.
 const FULL_FRAME_BYTES: u64 = 1514;
 
@@ -93,8 +95,9 @@ fn shaper(
 }
 
 /// Returns true if a netem with a rate models a serial link. Its queue must be netem, or drop-tail with a
-/// limit in packets, a constant rate (netem keeps the departure times of queued packets), no duplication
-/// (a netem that duplicates must not be the parent of another), and no minimum length (netem has none).
+/// limit in packets, a constant rate and delay (netem keeps the departure times of queued packets, and the
+/// delay is in front of it), no duplication (a netem that duplicates must not be the parent of another), and
+/// no minimum length (netem has none).
 pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
     matches!(pipe.shaper, Shaper::Serial { .. })
         && pipe.slots.is_none()
@@ -104,7 +107,7 @@ pub(crate) fn serialised_by_netem(pipe: &Pipe) -> bool {
                 limit_bytes.is_none()
                     && pipe.framing.mpu_bytes == 0
                     && pipe.duplication == 0.0
-                    && pipe.changes.iter().all(|change| change.rate_bps.is_none())
+                    && pipe.changes.iter().all(|one| one.rate_bps.is_none() && one.delay.is_none())
             }
             _ => false,
         }
@@ -117,6 +120,14 @@ fn wire_rate(pipe: &Pipe, rate_bps: Option<Rate>) -> Option<String> {
         matches!((&pipe.shaper, &pipe.queue), (Shaper::Serial { .. }, Queue::DropTail { .. }));
     let wire = fifo && pipe.slots.is_none() && pipe.framing.mpu_bytes == 0;
     (wire && !serialised_by_netem(pipe)).then(|| rate(pipe, rate_bps.unwrap_or_default().as_bps()))
+}
+
+/// Returns true if the pipe is a wire whose rate or delay changes. The bucket in front of it is then a class
+/// of HTB: a change leaves its tokens as they are, where that of a tbf fills the bucket (`tbf_change`), so
+/// that with every change another frame would leave the queue.
+fn is_changing_wire(pipe: &Pipe) -> bool {
+    let changes = |one: &Change| one.rate_bps.is_some() || one.delay.is_some();
+    wire_rate(pipe, pipe.rate()).is_some() && pipe.changes.iter().any(changes)
 }
 
 /// Commands of a pipe. `frame_bytes`: frame of the longest packet; `field`: path of the pipe in the
@@ -164,6 +175,8 @@ struct Stages<'a> {
     burst_bytes: u64,
     /// Arguments of the disciplines without classes, outermost first.
     lines: Vec<String>,
+    /// Arguments of the class of [`WIRE`], if it is among them.
+    class: Option<String>,
     /// netem in front of the queue: loss and damage, and the delay where nothing shapes.
     wire: Netem,
     /// netem behind the queue, if it shapes: transmission time and delay.
@@ -176,12 +189,14 @@ struct Stages<'a> {
 
 impl<'a> Stages<'a> {
     fn new(pipe: &'a Pipe, frame_bytes: u64, field: &'a str) -> Self {
+        let keeps_order =
+            pipe.jitter > Span::ZERO || pipe.changes.iter().any(|change| change.delay.is_some());
         let wire = Netem {
             delay: pipe.delay,
             jitter: pipe.jitter,
             limit: ENDLESS_PACKETS,
             other: damage(pipe),
-            rate: if pipe.jitter > Span::ZERO { IN_ORDER.to_owned() } else { String::new() },
+            rate: if keeps_order { IN_ORDER.to_owned() } else { String::new() },
             ..Netem::default()
         };
         let burst_bytes = match pipe.shaper {
@@ -193,6 +208,7 @@ impl<'a> Stages<'a> {
             field,
             burst_bytes,
             lines: Vec::new(),
+            class: None,
             wire,
             behind: None,
             held: None,
@@ -242,7 +258,12 @@ impl<'a> Stages<'a> {
             }
             (Shaper::Serial { rate_bps } | Shaper::Tbf { rate_bps, .. }, queue) => {
                 self.wire.loss = lost;
-                self.lines.push(shaper(pipe, rate_bps.as_bps(), self.burst_bytes, self.field)?);
+                if is_changing_wire(pipe) {
+                    self.class = Some(self.wire_class(rate_bps.as_bps())?);
+                    self.lines.push(WIRE.to_owned());
+                } else {
+                    self.lines.push(shaper(pipe, rate_bps.as_bps(), self.burst_bytes, self.field)?);
+                }
                 if queue.is_discipline() {
                     self.tree = Some(queue);
                     return Ok(());
@@ -259,6 +280,17 @@ impl<'a> Stages<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Class of a wire whose values change: a frame may leave when the one before has been sent.
+    fn wire_class(&self, bps: u64) -> Result<String, ScenarioError> {
+        let framing = shaped_framing(self.pipe.framing, &self.at("framing.overhead_bytes"))?;
+        Ok(format!("htb rate {bps}bit ceil {bps}bit burst 1b cburst 1b quantum 1514{framing}"))
+    }
+
+    /// Place of the discipline of that class among the lines.
+    fn wire(&self) -> Option<usize> {
+        self.lines.iter().position(|line| line == WIRE)
     }
 
     /// Adds the netem that holds packets until their slots.
@@ -332,7 +364,9 @@ impl<'a> Stages<'a> {
 
     /// Moves the delay behind a queue that shapes.
     fn split(&mut self) {
-        let shapes = self.tree.is_some() || self.lines.iter().any(|line| line.starts_with("tbf"));
+        let shapes = self.tree.is_some()
+            || self.wire().is_some()
+            || self.lines.iter().any(|line| line.starts_with("tbf"));
         let rate = wire_rate(self.pipe, self.pipe.rate());
         if self.held.is_some() || !shapes || !(self.delayed() || rate.is_some()) {
             return;
@@ -373,6 +407,10 @@ impl<'a> Stages<'a> {
         let placed = |(depth, line): (usize, &String)| format!("{} {line}", place(depth));
         let mut lines: Vec<Line> =
             self.lines.iter().enumerate().map(placed).map(Line::qdisc).collect();
+        if let (Some(depth), Some(class)) = (self.wire(), &self.class) {
+            let arguments = format!("{} {class}", class_place(depth));
+            lines.insert(depth + 1, Line { object: "class", arguments });
+        }
         let mut chain = self.lines.len();
         if let Some(queue) = self.tree {
             let field = self.at("queue");
@@ -401,11 +439,11 @@ impl<'a> Stages<'a> {
         for (i, change) in self.pipe.changes.iter().enumerate() {
             let field = format!("{}.changes[{i}]", self.field);
             note(&mut now, change);
-            let lines = self.change(change, &field)?;
+            let values = self.change(change, &field)?;
             let behind = self.change_behind(change);
             // A link that is down has no discipline to change. It comes up with the newest values.
             if !down && change.state.is_none() {
-                steps.extend(lines.into_iter().map(|line| (change.at, Step::Change(line))));
+                steps.extend(values.into_iter().map(|step| (change.at, step)));
                 later.extend(behind.map(|line| (change.at, Step::Change(line))));
             }
             let Some(state) = change.state else { continue };
@@ -445,11 +483,11 @@ impl<'a> Stages<'a> {
         Some(format!("{} {}", place(0), behind.line()))
     }
 
-    /// Lines of one change of values at the queue's interface.
-    fn change(&mut self, change: &Change, field: &str) -> Result<Vec<String>, ScenarioError> {
-        let mut lines = Vec::new();
+    /// Steps of one change of values at the queue's interface.
+    fn change(&mut self, change: &Change, field: &str) -> Result<Vec<Step>, ScenarioError> {
+        let mut steps = Vec::new();
         if let Some(rate_bps) = change.rate_bps {
-            lines.extend(self.new_rate(rate_bps.as_bps(), field)?);
+            steps.extend(self.new_rate(rate_bps.as_bps(), field)?);
         }
         let delay = change.delay.filter(|_| self.behind.is_none());
         if delay.is_some() || change.loss.is_some() {
@@ -461,13 +499,17 @@ impl<'a> Stages<'a> {
                 // Only an explicit loss of 0 removes an earlier loss.
                 stage.loss = if line.is_empty() { "loss random 0%".to_owned() } else { line };
             }
-            lines.push(format!("{} {}", place(depth), stage.line()));
+            steps.push(Step::Change(format!("{} {}", place(depth), stage.line())));
         }
-        Ok(lines)
+        Ok(steps)
     }
 
-    /// Adds the lines of a change of rate.
-    fn new_rate(&self, bps: u64, field: &str) -> Result<Vec<String>, ScenarioError> {
+    /// Steps of a change of rate.
+    fn new_rate(&self, bps: u64, field: &str) -> Result<Vec<Step>, ScenarioError> {
+        if let Some(depth) = self.wire() {
+            let class = self.wire_class(bps)?;
+            return Ok(vec![Step::Class(format!("{} {class}", class_place(depth)))]);
+        }
         let depth = self.lines.iter().position(|line| line.starts_with("tbf"));
         match (&self.pipe.shaper, depth) {
             (Shaper::Tbf { .. } | Shaper::Serial { .. }, Some(depth)) => {
@@ -477,7 +519,7 @@ impl<'a> Stages<'a> {
                 if let Some(child) = self.lines.get(depth + 1).filter(|s| s.contains("fifo")) {
                     lines.push(format!("{} {child}", place(depth + 1)));
                 }
-                Ok(lines)
+                Ok(lines.into_iter().map(Step::Change).collect())
             }
             (Shaper::Serial { .. }, None) => {
                 refuse(format!("{field}.rate_bps"), "a new rate for a netem that serialises")
@@ -503,6 +545,11 @@ fn note(pipe: &mut Pipe, change: &Change) {
     {
         *rate_bps = new;
     }
+}
+
+/// Place of the only class of a discipline at a depth.
+fn class_place(depth: usize) -> String {
+    format!("parent {0}: classid {0}:1", depth + 1)
 }
 
 fn place(depth: usize) -> String {

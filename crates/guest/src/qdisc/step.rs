@@ -17,6 +17,8 @@ pub(crate) type Changes = Vec<(Span, Step)>;
 pub(crate) enum Step {
     /// Arguments of `tc qdisc change` after the device.
     Change(String),
+    /// Arguments of `tc class change` after the device.
+    Class(String),
     /// The link goes down. Its disciplines are removed, with their packets: as an interface that loses
     /// its carrier frees them (`dev_deactivate`), which a veth pair has in both directions only.
     Down,
@@ -31,6 +33,7 @@ impl Step {
     pub(crate) fn lines(&self, device: &str) -> Vec<String> {
         match self {
             Self::Change(line) => vec![format!("qdisc change dev {device} {line}")],
+            Self::Class(line) => vec![format!("class change dev {device} {line}")],
             Self::Down => vec![format!("qdisc replace dev {device} {DOWN}")],
             Self::Up(lines) | Self::Anew(lines) => {
                 std::iter::once(format!("qdisc del dev {device} root"))
@@ -43,7 +46,7 @@ impl Step {
     /// State of the link from now on; `None`: it stays.
     pub(crate) fn state(&self) -> Option<LinkState> {
         match self {
-            Self::Change(_) | Self::Anew(_) => None,
+            Self::Change(_) | Self::Class(_) | Self::Anew(_) => None,
             Self::Down => Some(LinkState::Down),
             Self::Up(_) => Some(LinkState::Up),
         }

@@ -64,9 +64,9 @@ fn the_delay_of_a_token_bucket_is_behind_it() {
     assert_eq!(lines(&pipe), expected);
     let Some(last) = found.behind else { panic!("nothing behind") };
     assert!(last.delays);
-    let delayed = Line::qdisc("root handle 1: netem limit 1000000 delay 5000us".to_owned());
-    assert_eq!(last.lines, [delayed]);
-    let changed = Step::Change("root handle 1: netem limit 1000000 delay 1000us".to_owned());
+    let line = |ms| format!("root handle 1: netem limit 1000000 delay {ms}000us {IN_ORDER}");
+    assert_eq!(last.lines, [Line::qdisc(line(5))]);
+    let changed = Step::Change(line(1));
     assert_eq!((last.changes, found.changes), (vec![(Span::from_s(1), changed)], vec![]));
 }
 
@@ -247,9 +247,47 @@ fn changes_carry_all_options_of_their_stage() {
     };
     let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
     let line = "root handle 1: netem limit 1000000 delay 20000us loss random 0%";
-    assert_eq!(found.changes, [(Span::from_s(5), Step::Change(line.to_owned()))]);
+    let line = format!("{line} {IN_ORDER}");
+    assert_eq!(found.changes, [(Span::from_s(5), Step::Change(line))]);
     let police = "matchall action police rate 8000bit burst 3000b conform-exceed drop";
     assert_eq!(found.police.as_deref(), Some(police));
+}
+
+/// A new rate fills the bucket of a tbf, not that of a class of HTB.
+#[test]
+fn a_wire_with_changes_has_a_class_in_front_of_it() {
+    let change = Change {
+        at: Span::from_s(1),
+        rate_bps: Some(Rate::from_bps(2_000_000)),
+        delay: Some(Span::from_ms(1)),
+        loss: None,
+        state: None,
+    };
+    let shaper = Shaper::Serial { rate_bps: Rate::from_bps(1_000_000) };
+    let queue = Queue::DropTail { limit_packets: Some(8), limit_bytes: None };
+    let delay = Span::from_ms(5);
+    let pipe = Pipe { shaper, queue, delay, changes: vec![change], ..bare() };
+    let class = |mbps| {
+        let rate = format!("{mbps}000000bit");
+        format!("htb rate {rate} ceil {rate} burst 1b cburst 1b quantum 1514")
+    };
+    let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
+    let added: Vec<String> = found.lines.iter().map(|line| line.add("d")).collect();
+    let expected = [
+        "qdisc add dev d root handle 1: htb default 1".to_owned(),
+        format!("class add dev d parent 1: classid 1:1 {}", class(1)),
+        "qdisc add dev d parent 1:1 handle 2: pfifo limit 8".to_owned(),
+    ];
+    assert_eq!((added, found.chain), (expected.to_vec(), 2));
+    let at = Span::from_s(1);
+    let changed = format!("parent 1: classid 1:1 {}", class(2));
+    assert_eq!(found.changes, [(at, Step::Class(changed))]);
+    let wire = |ms, mbps| {
+        format!("root handle 1: netem limit 1000000 delay {ms}000us rate {mbps}000000bit")
+    };
+    let Some(behind) = found.behind else { panic!("nothing behind") };
+    assert_eq!(behind.lines, [Line::qdisc(wire(5, 1))]);
+    assert_eq!(behind.changes, [(at, Step::Change(wire(1, 2)))]);
 }
 
 #[test]
@@ -286,10 +324,12 @@ fn a_link_comes_up_with_the_values_of_then() {
     };
     let Ok(found) = qdiscs(&pipe, 1514, "p") else { panic!("refused") };
     let steps: Vec<_> = found.changes.iter().flat_map(|(_, step)| step.lines("d")).collect();
+    let in_order =
+        format!("qdisc add dev d root handle 1: netem limit 1000000 delay 20000us {IN_ORDER}");
     let expected = [
         "qdisc replace dev d root handle 7fff: netem limit 1 loss random 100%",
         "qdisc del dev d root",
-        "qdisc add dev d root handle 1: netem limit 1000000 delay 20000us",
+        &in_order,
     ];
     assert_eq!(steps, expected);
     let bare = Pipe { delay: Span::ZERO, ..pipe.clone() };

@@ -4,10 +4,10 @@
 use crate::tables::{TableSpec, ALL};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Origin of result tables: an engine or a reader of traces.
+/// Origin of result tables: an engine, a reader of traces, or files of other tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Name on pages: that of an engine, or `trace`.
+    /// Name on pages: that of an engine, `trace`, or `measured`.
     pub name: &'static str,
     /// Tables and columns that are never known. No columns: the whole table is empty.
     pub unknown: &'static [(&'static str, &'static [&'static str])],
@@ -154,6 +154,66 @@ pub const ORIGINS: &[Origin] = &[
             ("packets", &[]),
             ("probes", &[]),
             ("connections", &[]),
+            ("programs", &[]),
+            ("program_files", &[]),
+            ("sockets", &[]),
+        ],
+    },
+    Origin {
+        name: "measured",
+        unknown: &[
+            (
+                "flows",
+                &[
+                    "group",
+                    "connection",
+                    "codec",
+                    "last_delivery_ns",
+                    "fast_retransmitted_packets",
+                    "timeout_retransmitted_packets",
+                    "probe_retransmitted_packets",
+                    "spurious_retransmitted_packets",
+                    "paws_rejected_packets",
+                    "timeouts",
+                    "recoveries",
+                    "undos",
+                    "dropped_packets",
+                    "reordering_packets",
+                    "reordered_packets",
+                    "reordering_extent_mean_packets",
+                    "reordering_extent_max_packets",
+                    "in_flight_mean_packets",
+                    "tap",
+                    "tap_data_packets",
+                    "tap_retransmissions",
+                    "tap_rtt_samples",
+                    "tap_rtt_mean_ns",
+                    "tap_rtt_min_ns",
+                    "tap_rtt_max_ns",
+                    "tap_acks",
+                    "tap_acks_with_sack",
+                    "tap_sack_blocks",
+                ],
+            ),
+            (
+                "samples",
+                &[
+                    "spurious_packets",
+                    "delivered_ce_packets",
+                    "rwnd_limited_ns",
+                    "sndbuf_limited_ns",
+                ],
+            ),
+            (
+                "transfers",
+                &["group", "session", "object", "request_ns", "first_byte_ns", "transfer_bytes"],
+            ),
+            ("pipes", &[]),
+            ("queues", &[]),
+            ("drops", &[]),
+            ("packets", &[]),
+            ("connections", &[]),
+            ("hops", &[]),
             ("programs", &[]),
             ("program_files", &[]),
             ("sockets", &[]),

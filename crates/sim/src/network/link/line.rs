@@ -30,7 +30,9 @@ impl Pipe {
         let mut arrival = end + self.delay;
         if let Some(row) = self.row.as_mut().filter(|_| self.acting.egress) {
             let previous_arrival = self.line.back().map(|last| last.arrival);
-            let mut departure = Departure { arrival, may_overtake: false, previous_arrival };
+            let length = end.since(start);
+            let mut departure =
+                Departure { arrival, length, may_overtake: false, previous_arrival };
             row.depart(&mut departure, &mut self.rng);
             arrival = departure.arrival;
         }

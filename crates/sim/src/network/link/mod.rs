@@ -15,6 +15,7 @@ mod jitter;
 mod line;
 mod loss;
 mod netem;
+mod order;
 mod outage;
 mod policer;
 mod reordering;
@@ -152,9 +153,8 @@ impl Pipe {
         let wire = Serial::of(setup);
         let of_stages = row.properties();
         let properties = of_stages.and(wire.as_ref().map_or(Properties::NONE, Properties::of));
-        let delayed = !spec.delay.is_zero()
-            || !spec.jitter.is_zero()
-            || spec.changes.iter().any(|change| change.delay.is_some());
+        let delay_changes = spec.changes.iter().any(|change| change.delay.is_some());
+        let delayed = !spec.delay.is_zero() || !spec.jitter.is_zero() || delay_changes;
         Self {
             mere_delay: !properties.acts,
             passes: false,
@@ -528,22 +528,24 @@ impl Pipe {
             row.loss = Loss::of(loss, scenario);
             self.acting = Acting::of(row);
         }
-        if let Some(delay) = change.delay {
-            if !row.buffer.set_delay(delay) {
-                self.delay = delay;
-            }
+        if let Some(rate) = change.rate_bps {
+            row.shaper.set_bucket_rate(now, rate);
         }
-        let Some(rate) = change.rate_bps else { return };
-        row.shaper.set_bucket_rate(now, rate);
-        self.replan(now, rate);
+        let new_delay = change.delay.filter(|delay| !row.buffer.set_delay(*delay));
+        self.delay = new_delay.unwrap_or(self.delay);
+        if change.rate_bps.is_some() || new_delay.is_some() {
+            self.replan(now, change.rate_bps);
+        }
     }
 
-    /// A serial link's rate changed: the packet on the wire finishes as it began, the others are
-    /// sent at the new rate.
-    fn replan(&mut self, now: Time, rate: Rate) {
+    /// A serial link's rate or delay changed: the packet on the wire finishes as it began, the others are
+    /// sent with the new values.
+    fn replan(&mut self, now: Time, rate: Option<Rate>) {
         self.settle(now);
         let Some(wire) = &mut self.wire else { return };
-        wire.set_rate(rate);
+        if let Some(rate) = rate {
+            wire.set_rate(rate);
+        }
         let planned = wire.drain();
         self.line.retain(|entry| entry.start <= now);
         // The end of the packet on the wire.

@@ -8,6 +8,7 @@ use super::corruption::Corruption;
 use super::duplication::Duplication;
 use super::jitter::Jitter;
 use super::loss::Loss;
+use super::order::Order;
 use super::outage::Outage;
 use super::policer::Policer;
 use super::reordering::Reordering;
@@ -102,6 +103,7 @@ row! {
         shaper: Shaper,
     }
     egress {
+        order: Order,
         reordering: Reordering,
         jitter: Jitter,
     }

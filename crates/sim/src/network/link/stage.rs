@@ -4,7 +4,7 @@ use super::drop_reason::DropReason;
 use crate::arena::{Arena, Handle};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Scenario};
-use dumbbell_model::Time;
+use dumbbell_model::{Span, Time};
 
 /// Description of one direction of a link, from which its stages are built.
 pub(crate) struct LinkSetup<'a> {
@@ -97,6 +97,8 @@ pub(crate) trait Ingress: Stage {
 pub(crate) struct Departure {
     /// At the far end.
     pub(crate) arrival: Time,
+    /// Transmission time; zero behind a discipline.
+    pub(crate) length: Span,
     /// It may arrive before packets that left earlier.
     pub(crate) may_overtake: bool,
     /// Arrival of the packet that left before, if it is still under way.
