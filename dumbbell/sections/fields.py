@@ -75,16 +75,6 @@ class Independent(Section):
     probability: str
 
 
-class JointTrace(Section):
-    """Rate, delay and loss over time: a CSV file beside the experiment whose columns have units in their names."""
-
-    _names: ClassVar[dict[str, str]] = {"from_": "from"}
-    file: str
-    from_: str | None = None
-    length: str | None = None
-    end: str | None = None
-
-
 class Pfifo(Section):
     """FIFO. First in, first out; a packet that does not fit is dropped."""
 
@@ -366,6 +356,16 @@ class Htb(Section):
     burst: str | None = None
     queue: str | Queue | None = None
     classes: str | Sequence[str | HtbClass] | None = None
+
+
+class JointTrace(Section):
+    """Rate, delay and loss over time: a CSV file beside the experiment whose columns have units in their names."""
+
+    _names: ClassVar[dict[str, str]] = {"from_": "from"}
+    file: str
+    from_: str | None = None
+    length: str | None = None
+    end: str | None = None
 
 
 class NetemDelay(Section):
@@ -1043,13 +1043,6 @@ class Pipe(Section):
     changes: str | Sequence[str | Change] | None = None
 
 
-class BothDirections(Pipe):
-    """A pipe in each direction: shared fields, and fields of one direction."""
-
-    forward: str | Pipe | None = None
-    backward: str | Pipe | None = None
-
-
 class Requests(Section):
     """A client that sends requests to a server over persistent connections."""
 
@@ -1074,6 +1067,13 @@ class Requests(Section):
     dscp: str | int | None = None
     congestion_control: str | None = None
     fq: str | bool | int | None = None
+
+
+class BothDirections(Pipe):
+    """A pipe in each direction: shared fields, and fields of one direction."""
+
+    forward: str | Pipe | None = None
+    backward: str | Pipe | None = None
 
 
 class Path(BothDirections):
