@@ -100,6 +100,7 @@ _MOST_SENTENCES = 2
 
 def _show(results: Results, store: Path, json_file: Path | None) -> None:
     """Prints tables, windows of a run, and what stands out."""
+    from dumbbell.scenario import shared_scenario
     from dumbbell.show.picture import picture
     from dumbbell.summary import changes, load, outages, overview, pages, programs
     from dumbbell.summary.cells import cells
@@ -119,8 +120,10 @@ def _show(results: Results, store: Path, json_file: Path | None) -> None:
     of_programs = programs.table(results, width)
     if of_programs is not None:
         console.out.print(of_programs)
-    for line in picture(store, gravest(every), console.out):
-        console.out.print(line, soft_wrap=True)
+    scenarios = results.runs["scenario"].unique()
+    if any(shared_scenario(one)["sampling"]["samples"] for one in scenarios):
+        for line in picture(store, gravest(every), console.out):
+            console.out.print(line, soft_wrap=True)
     for sentence in sentences(results, every, _MOST_SENTENCES):
         console.out.print(f"• {sentence}")
     for one in pages.tables(results, width):

@@ -34,9 +34,9 @@ def _of_runs(tables: Tables, found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _once(tables: Tables, kinds: tuple[str, ...]) -> pl.DataFrame:
+def _once(tables: Tables, kinds: tuple[str, ...]) -> pl.LazyFrame:
     """Rows of flows, each run once: cells with one scenario share it."""
-    rows = tables.flows.filter(pl.col("kind").is_in(kinds))
+    rows = tables.flows.lazy().filter(pl.col("kind").is_in(kinds))
     shared = tables.runs["run"].is_duplicated().any()
     return rows.unique(["run", "flow"], maintain_order=True) if shared else rows
 
@@ -46,7 +46,7 @@ def _measure_goodput(tables: Tables) -> pl.DataFrame:
     life_ns = pl.col("end_ns").max() - present("established_ns").min()
     rate = known("delivered_bytes").sum() * 8e3 / life_ns
     value = pl.when(life_ns > 0).then(rate).otherwise(0.0)
-    return _of_runs(tables, began.group_by("run").agg(value.alias("value")))
+    return _of_runs(tables, began.group_by("run").agg(value.alias("value")).collect())
 
 
 def _quotient(part: str, whole: str) -> Measurement:
@@ -60,6 +60,7 @@ def _quotient(part: str, whole: str) -> Measurement:
             .group_by("run", maintain_order=True)
             .agg(pl.col(part).sum(), pl.col(whole).sum())
             .filter(pl.col(whole) > 0)
+            .collect()
         )
         return _of_runs(tables, sums.with_columns((pl.col(part) / pl.col(whole)).alias("value")))
 
@@ -68,7 +69,7 @@ def _quotient(part: str, whole: str) -> Measurement:
 
 def _measure_rtt(tables: Tables) -> pl.DataFrame:
     """The sender's smoothed RTT, else the mean at the tap, weighted by the bytes delivered."""
-    flows = _once(tables, ("tcp",)).select("run", "flow", "delivered_bytes")
+    flows = _once(tables, ("tcp",)).select("run", "flow", "delivered_bytes").collect()
     values = [
         metric.computed(tables).select("run", "flow", pl.col("value").fill_nan(None).alias(name))
         .unique(["run", "flow"])
@@ -90,19 +91,19 @@ def _measure_reordering(tables: Tables) -> pl.DataFrame:
         .group_by("run")
         .agg(packets.max().alias("value"))
     )
-    return _of_runs(tables, most)
+    return _of_runs(tables, most.collect())
 
 
 def _measure_late(tables: Tables) -> pl.DataFrame:
     known_of = arrived(processes(tables)) & (pl.col("timeouts") >= 0)
     late = _once(tables, CONNECTIONS).filter(known_of).group_by("run")
-    return _of_runs(tables, late.agg((pl.col("timeouts") > 0).mean().alias("value")))
+    return _of_runs(tables, late.agg((pl.col("timeouts") > 0).mean().alias("value")).collect())
 
 
 def _measure_connections(tables: Tables) -> pl.DataFrame:
     opened: dict[str, set[str]] = {}
     rows = []
-    flows = _once(tables, CONNECTIONS).select("run", "flow", "delivered_bytes")
+    flows = _once(tables, CONNECTIONS).select("run", "flow", "delivered_bytes").collect()
     unknown = set(flows.filter(pl.col("delivered_bytes") < 0)["run"])
     some = flows.filter(pl.col("delivered_bytes") > 0)
     used = dict(some.group_by("run").agg(pl.col("flow")).iter_rows())
@@ -157,8 +158,9 @@ def _measure_transfer(tables: Tables) -> pl.DataFrame:
         .filter(pl.col("count") == 1)
         .join(_sized_flows(tables), on=["run", "flow"], how="semi")
     )
-    flows = tables.flows.filter(pl.col("kind").is_in(CONNECTIONS))
-    flows = flows.filter(~arrived(processes(tables))).select(*keys(tables), *_OF_FLOWS, "start_ns")
+    rows = tables.flows.lazy().filter(pl.col("kind").is_in(CONNECTIONS))
+    rows = rows.filter(~arrived(processes(tables)))
+    flows = rows.select(*keys(tables), *_OF_FLOWS, "start_ns").collect()
     took_s = (pl.col("end_ns") - pl.col("start_ns")) / 1e9
     return flows.join(done, on=["run", "flow"], how="left", maintain_order="left").select(
         *keys(tables), *_OF_FLOWS, took_s.fill_null(_NONE).alias("value")
