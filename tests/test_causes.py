@@ -9,7 +9,6 @@ import pytest
 
 import dumbbell
 from dumbbell.metrics.numbers import number
-from dumbbell.scenario import read_scenario
 from dumbbell.summary import changes, per_cell
 from dumbbell.summary.cells import CellLine, cells
 from dumbbell.summary.contrasts import Quantity, _told, contrasts
@@ -140,10 +139,10 @@ def test_a_limit_in_bytes_is_told_in_bytes(tmp_path: Path) -> None:
 
 def test_a_setting_has_limits_and_base_rtts(tmp_path: Path) -> None:
     _, results = ran(tmp_path, buffer="50 ms")
-    known = setting(read_scenario(results.runs["scenario"][0]), ["flow1", "of a page"])
+    known = setting(results.runs["scenario"][0], ["flow1", "of a page"])
     pipe = known.pipes["bottleneck/forward"]
-    assert (pipe.rate_bps, pipe.discipline) == (10e6, "drop_tail")
-    assert pipe.limit_ms == pytest.approx(50, rel=0.01)
+    assert (pipe.rates_bps, pipe.discipline) == ((10e6, 10e6), "drop_tail")
+    assert pipe.limit_ms == pytest.approx((50, 50), rel=0.01)
     assert known.pipes["s1-r1/forward"].limit_ms is None
     assert set(known.flows) == {"flow1"}
     assert known.flows["flow1"].base_rtt_ms == pytest.approx(20)
@@ -307,7 +306,7 @@ def test_time_outs_that_are_not_counted_are_not_called_none(tmp_path: Path) -> N
     words = nothing_stands_out([unknown])
     assert "no loss" not in words
     assert "no time-outs" not in words and "fast retransmit" not in words
-    assert words.endswith("Time-outs are not known on this engine.")
+    assert words.endswith("Time-outs of CUBIC are not known.")
 
 
 def test_a_link_without_a_rate_has_no_use_and_no_bdp(tmp_path: Path) -> None:

@@ -212,3 +212,46 @@ def test_the_rtt_of_pings_is_of_pings_alone(tmp_path: Path) -> None:
     one_way = METRICS["one_way_delay_ms"].measure(found)
     assert sorted(one_way["flow"]) == ["speech", "video"]
     assert all(20 <= value < 50 for value in one_way["value"])
+
+
+def test_a_short_flow_beside_a_long_one_does_not_count_with_its_whole_life(tmp_path: Path) -> None:
+    """The time of load is that of the short flow. A line of 10 Mbit/s carries no more in it."""
+    file = tmp_path / "unequal.yaml"
+    file.write_text(
+        """\
+dumbbell: 1
+name: unequal
+template: {dumbbell: {pairs: 2, rate: 10 Mbit/s, rtt: 40 ms, buffer: 1 BDP}}
+flows:
+  - {from: s1, to: d1, tcp: cubic}
+  - {from: d1, to: s1, ping: 100 ms}
+  - {from: s2, to: d2, tcp: {congestion_control: cubic, bytes: 500 KiB}, start: 5 s}
+duration: 10 s
+""",
+        encoding="utf-8",
+    )
+    values = METRICS["download_mbps"].measure(dumbbell.run(file))["value"].to_list()
+    assert len(values) == 1 and 6 < values[0] < 10 * 1448 / 1514
+
+
+def test_a_policer_is_what_a_link_can_carry(tmp_path: Path) -> None:
+    file = tmp_path / "policed.yaml"
+    file.write_text(
+        """\
+dumbbell: 1
+name: policed
+template:
+  dumbbell:
+    pairs: 1
+    rate: 50 Mbit/s
+    rtt: 20 ms
+    buffer: 100 packets
+    forward: {policer: {rate: 10 Mbit/s, burst: 200 KiB}}
+flows: [{from: s1, to: d1, tcp: bbr}]
+duration: 10 s
+""",
+        encoding="utf-8",
+    )
+    found = METRICS["utilisation"].measure(dumbbell.run(file))
+    (used,) = found.filter(found["pipe"] == "bottleneck/forward")["value"].to_list()
+    assert 0.9 < used <= 1.05

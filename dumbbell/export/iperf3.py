@@ -14,6 +14,8 @@ from dumbbell.metrics.definition import CONNECTIONS
 
 SUFFIX = ".json"
 _SEGMENT_BYTES = FRAME_BYTES - TCP_OVERHEAD_BYTES
+#: Sender and receiver of a flow; only one that swaps those of the first goes back.
+Ends = tuple[str, str]
 #: Number of the first socket, as iperf3 has it.
 _FIRST = 5
 _S = 1e9
@@ -35,11 +37,11 @@ def encode(run: OneRun) -> Mapping[str, bytes]:
     if others:
         run.notes.append(f"no streams of this test: {', '.join(others)}")
     begin = min(one["established_ns"] for one in flows)
-    first = flows[0]["from_host"]
-    streams = [_stream(place, one, begin, udp, first) for place, one in enumerate(flows, _FIRST)]
+    back = flows[0]["to_host"], flows[0]["from_host"]
+    streams = [_stream(place, one, begin, udp, back) for place, one in enumerate(flows, _FIRST)]
     report = {
         "start": _start(run, flows, udp),
-        "intervals": _intervals(run, flows, begin, first),
+        "intervals": _intervals(run, flows, begin, back),
         "end": {"streams": streams, **_sums(streams, udp), **_control(flows)},
     }
     return {"": (json_text(report, indent=1) + "\n").encode()}
@@ -72,9 +74,9 @@ def _rated(socket: int, start: float, end: float, size: int) -> Part:
     return {"socket": socket, **times, "bytes": size, "bits_per_second": rate}
 
 
-def _stream(socket: int, flow: Row, begin: int, udp: bool, first: str) -> Part:
+def _stream(socket: int, flow: Row, begin: int, udp: bool, back: Ends) -> Part:
     start, end = ((flow[name] - begin) / _S for name in ("established_ns", "end_ns"))
-    flag = {"sender": flow["from_host"] == first}
+    flag = {"sender": (flow["from_host"], flow["to_host"]) != back}
     received: Part = {"socket": socket, "start": start, "end": end, "seconds": end - start}
     if flow["delivered_bytes"] >= 0:
         received = _rated(socket, start, end, flow["delivered_bytes"])
@@ -97,13 +99,13 @@ def _stream(socket: int, flow: Row, begin: int, udp: bool, first: str) -> Part:
     }
 
 
-def _intervals(run: OneRun, flows: Sequence[Row], begin: int, first: str) -> list[Part]:
+def _intervals(run: OneRun, flows: Sequence[Row], begin: int, back: Ends) -> list[Part]:
     """Intervals of all streams: those of the samples."""
     parts: dict[int, list[Part]] = {}
     for socket, flow in enumerate(flows, _FIRST):
         for left, right, size in intervals(flow, run.samples(flow["flow"])):
             one = _rated(socket, (left - begin) / _S, (right - begin) / _S, size)
-            one |= {"omitted": False, "sender": flow["from_host"] != first}
+            one |= {"omitted": False, "sender": (flow["from_host"], flow["to_host"]) == back}
             parts.setdefault(right, []).append(one)
     return [{"streams": parts[time]} for time in sorted(parts)]
 

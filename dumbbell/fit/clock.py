@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.int64]
 #: Silence with data in flight after which a sender would have retransmitted (RFC 6298), ns.
 _SILENCE_NS = 800_000_000
+#: The same on long paths: so many times the longest gap between the packets of the handshake.
+_RTTS, _HANDSHAKE = 3, 2
 #: A clock that went back and is ahead again within so many packets had some packets out of order.
 _WITHIN = 20
 #: Most steps back that are straightened one by one.
@@ -45,7 +47,9 @@ def straightened(times_ns: Numbers, continues: NDArray[np.bool_]) -> Clock:
     back = np.flatnonzero(steps < 0)
     moved = _without_steps_back(times_ns, back)
     gaps = np.diff(moved)
-    jumps = np.flatnonzero((gaps > _SILENCE_NS) & continues[:-1])
+    # A handshake over a long path: its RTT is the longest of the first gaps.
+    silence_ns = max(_SILENCE_NS, _RTTS * int(gaps[:_HANDSHAKE].max(initial=0)))
+    jumps = np.flatnonzero((gaps > silence_ns) & continues[:-1])
     ahead = 0
     if len(jumps):
         extra = np.zeros(len(moved), np.int64)

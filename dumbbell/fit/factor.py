@@ -73,10 +73,15 @@ def factor(
         return Factor("loss", lost.random_share.evidence)
     if lost.events.sum() >= 3 and busy < 0.15 and lost.full_s < 0.002:
         return Factor("loss", f"{int(lost.events.sum())} rounds of loss, and no queue")
+    if late.sum() >= 3 and busy < 0.15 and _used(rate) < 0.5:
+        return Factor("loss", f"{int(late.sum())} rounds of loss far below the path's rate")
     if _used(rate) > 0.7 or busy > 0.15:
         return Factor("bottleneck", f"it was delivered at {_used(rate):.0%} of the path's rate")
     return Factor(
-        "congestion control", "the window moved without a queue, a loss or a limit of the ends"
+        "congestion control",
+        "the window moved without a queue"
+        + (", a loss" if not lost.events.any() else "")
+        + " or a limit of the ends",
     )
 
 

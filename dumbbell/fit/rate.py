@@ -69,7 +69,8 @@ def rate(seen: Observed) -> Rate:
     if not alike or (train is not None and share < 0.6 and 1.08 * high < train < _BUNCHED * high):
         top = float(np.nanquantile(bps, 0.95))
         if train is not None and 0.95 * top < train < _BUNCHED * top:
-            said = f"trains of packets are delivered at this rate; on average {np.nanmean(bps):.3g}"
+            mean = f"{np.nanmean(bps) * 1e-6:.3g} Mbit/s"
+            said = f"trains of packets are delivered at this rate; on average {mean}"
             found = Estimate(train, 0.99 * train, 1.01 * train, "measured", said)
         else:
             found = at_least(top, "packets seldom wait, so the path carries at least this")

@@ -22,6 +22,8 @@ _AT_END = 0.00015
 _ACCURATE = 3
 #: Segments below this size come from a smaller MTU than Ethernet's, not from more TCP options.
 _SHORT = 1400
+#: Full segments without timestamps.
+_FULL = 1460
 #: Depth of a bucket that passes one frame of an idle transfer in an instant, bytes.
 _ONE_FRAME = 1600
 
@@ -228,7 +230,7 @@ def experiment(one: Sketch, algorithm: str, *, sampled: bool = False) -> dict[st
         contents["plugins"] = {algorithm: dict(one.plugins)[algorithm]}
     if one.other is not None:
         _add_competing(contents, one)
-    if 40 <= one.payload_bytes < _SHORT:
+    if 40 <= one.payload_bytes < _SHORT or one.payload_bytes > _FULL:
         contents["hosts"]["defaults"] = {"mtu": f"{one.payload_bytes + 52} bytes"}
     if not sampled:
         contents["sampling"] = {"keep": [], "capture": True}

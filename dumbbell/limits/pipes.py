@@ -159,6 +159,14 @@ def _queue_bits(pipe: Pipe, longest_frame_bytes: int) -> float:
     return min([*found, *([8.0 * size] if size is not None else [])], default=float("inf"))
 
 
+def is_in_cells(pipe: Pipe) -> bool:
+    """Frames take cells on the wire, or bytes of CAKE's own, which frames alone do not tell."""
+    cake = pipe["queue"].get("cake")
+    if cake is not None and cake["bandwidth_bps"]:
+        return bool(cake["atm"] != "noatm" or cake["overhead_bytes"] > ETHERNET_HEADER_BYTES)
+    return bool(pipe["framing"]["atm"])
+
+
 def frames_exceed_wire(pipe: Pipe) -> bool:
     """Frames are longer than what they take on its wire."""
     cake = pipe["queue"].get("cake")

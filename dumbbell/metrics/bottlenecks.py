@@ -10,6 +10,7 @@ from dumbbell.limits.flows import longest_frame_bytes
 from dumbbell.limits.pipes import (
     capacity_bits,
     frames_exceed_wire,
+    is_in_cells,
     pipes_of,
     policed_bits,
     surplus_bits,
@@ -62,7 +63,7 @@ def _of_pipe(
     bits = capacity_bits(pipe, begin_ns, end_ns)
     policed = policed_bits(pipe, begin_ns, end_ns)
     framing = pipe["framing"]
-    told = math.isfinite(bits) and not framing["atm"] and not frames_exceed_wire(pipe)
+    told = math.isfinite(bits) and not is_in_cells(pipe) and not frames_exceed_wire(pipe)
     told &= surplus_bits(pipe, longest_bytes) <= _SURPLUS_MOST * bits
     return (
         bits if told else None,
@@ -110,8 +111,9 @@ USE = Metric(
     unit="share",
     formula="bits of frames that left the pipe (pipes; with the link's overhead per frame) / bits "
     "that its shaper could let through in that time; with a policer the larger of this and the "
-    "bits over what the policer admits. NaN without a rate, with ATM cells, if frames are shorter "
-    "on the wire than their length, and if a burst may be more than 5 % of the bits",
+    "bits over what the policer admits. NaN without a rate, with ATM cells or an overhead of CAKE, "
+    "if frames are shorter on the wire than their length, and if a burst may be more than 5 % of "
+    "the bits",
     place=_PLACE,
     window=WORDS,
     source="RFC 5136 §2.3.4 (IP-layer link utilization), with frames",

@@ -18,7 +18,7 @@ from dumbbell.metrics.sharing import (
 _NONE = float("nan")
 #: If the common time and the life of a flow are the same but for the rest of this share, the
 #: goodput of the life stands for it.
-_NEARLY_ALL = 0.95
+NEARLY_ALL = 0.95
 
 WORDS = (
     "the time in which all lasting bulk and UDP flows of the run send: from their latest start_ns "
@@ -35,7 +35,7 @@ def joint_windows(tables: Tables) -> pl.DataFrame:
     life = pl.col("end_ns") - pl.col("start_ns")
     begin, end = pl.col("start_ns").filter(counts).max(), pl.col("end_ns").filter(counts).min()
     common = end - begin
-    alike = (common >= _NEARLY_ALL * life.max()) & (life.min() >= _NEARLY_ALL * common)
+    alike = (common >= NEARLY_ALL * life.max()) & (life.min() >= NEARLY_ALL * common)
     some = pl.col("lasting").any().over("run")
     found = (
         flows.filter(some)
@@ -53,7 +53,7 @@ def _measure(tables: Tables) -> pl.DataFrame:
     apart = windows.filter(~pl.col("whole"))
     if not apart.is_empty() and tables.has("samples"):
         frame = frame.join(
-            _between(tables, apart), on=["run", "flow"], how="left", maintain_order="left"
+            between(tables, apart), on=["run", "flow"], how="left", maintain_order="left"
         )
     else:
         frame = frame.with_columns(pl.lit(None, pl.Float64).alias("mbps"))
@@ -62,7 +62,7 @@ def _measure(tables: Tables) -> pl.DataFrame:
     return frame.select(*columns, value.fill_null(_NONE).alias("value"))
 
 
-def _between(tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
+def between(tables: Tables, windows: pl.DataFrame) -> pl.DataFrame:
     """`run`, `flow`, `mbps`: growth of delivered_bytes between the samples at both times."""
     known = present("delivered_bytes")
     ends = {

@@ -11,7 +11,9 @@ from dumbbell.limits.flows import longest_frame_bytes
 from dumbbell.limits.pipes import (
     capacity_bits,
     frames_exceed_wire,
+    is_in_cells,
     pipes_of,
+    policed_bits,
     rate_steps,
     surplus_bits,
 )
@@ -26,7 +28,8 @@ from dumbbell.metrics.definition import (
     present,
     ratio,
 )
-from dumbbell.scenario import Scenario, shared_scenario
+from dumbbell.metrics.joint import NEARLY_ALL, between
+from dumbbell.scenario import Pipe, Scenario, shared_scenario
 
 WORDS = (
     "the time in which all TCP flows that were opened are under way: from the latest start_ns to "
@@ -76,15 +79,27 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
         .select("run", pl.col("from_host").alias(end))
         .unique()
     )
-    window_s = (pl.col("load_end_ns") - pl.col("load_start_ns")) / 1e9
-    rate = ratio(known("delivered_bytes") * 8e-6, window_s)
-    carried = (
+    windows = load_windows(tables).select(
+        "run", begin_ns="load_start_ns", end_ns="load_end_ns", until_ns="load_end_ns"
+    )
+    flows = (
         tables.flows.filter(pl.col("kind").is_in(CONNECTIONS))
         .join(clients, on=["run", end], how="semi")
-        .join(load_windows(tables), on="run")
-        .group_by("run")
-        .agg(rate.sum().alias("value"))
+        .join(windows.drop("end_ns"), on="run")
     )
+    window_ns = pl.col("until_ns") - pl.col("begin_ns")
+    alike = window_ns >= NEARLY_ALL * (pl.col("end_ns") - pl.col("start_ns"))
+    flows = flows.with_columns(alike.alias("alike"))
+    if tables.has("samples"):
+        grown = between(tables, windows.select("run", "begin_ns", "end_ns"))
+        flows = flows.join(grown, on=["run", "flow"], how="left", maintain_order="left")
+    else:
+        flows = flows.with_columns(pl.lit(None, pl.Float64).alias("mbps"))
+    own = pl.when("alike").then(ratio(known("delivered_bytes") * 8e3, window_ns))
+    rate = pl.coalesce("mbps", own)
+    # A sum of which a part is not known is not known.
+    whole = pl.when(rate.is_null().any()).then(float("nan")).otherwise(rate.sum())
+    carried = flows.group_by("run").agg(whole.alias("value"))
     runs = tables.flows.select(keys(tables)).unique(maintain_order=True)
     return runs.join(carried, on="run", how="left", maintain_order="left").with_columns(
         pl.col("value").fill_null(float("nan"))
@@ -186,6 +201,11 @@ def _queue_delay(percent: int) -> Measurement:
 _SURPLUS_MOST = 0.05
 
 
+def _has_own_cells(pipe: Pipe) -> bool:
+    """CAKE counts cells or an overhead; those of a link are left to who reads the value."""
+    return "cake" in pipe["queue"] and is_in_cells(pipe)
+
+
 def _capacities(tables: Tables, sent: pl.DataFrame) -> pl.DataFrame:
     """Bits that each pipe could carry in its window; null where that decides nothing."""
     texts = dict(tables.runs["run", "scenario"].iter_rows())
@@ -199,10 +219,12 @@ def _capacities(tables: Tables, sent: pl.DataFrame) -> pl.DataFrame:
         link, _, side = name.rpartition("/")
         (found,) = (one for one in spec["links"] if one["name"] == link)
         pipe = found["forward"] if side == "forward" else found["backward"]
-        bits = capacity_bits(pipe, begin_ns, end_ns)
+        # A policer below the link's rate is what limits it.
+        bits = min(capacity_bits(pipe, begin_ns, end_ns), policed_bits(pipe, begin_ns, end_ns))
         surplus = surplus_bits(pipe, longest_frame_bytes(spec))
-        known = bits < float("inf") and surplus <= _SURPLUS_MOST * bits
-        rows.append((run, name, bits if known and not frames_exceed_wire(pipe) else None))
+        told = bits < float("inf") and surplus <= _SURPLUS_MOST * bits
+        told &= not frames_exceed_wire(pipe) and not _has_own_cells(pipe)
+        rows.append((run, name, bits if told else None))
     schema = {"run": pl.String, "pipe": pl.String, "bits": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -236,11 +258,16 @@ def _measure_utilisation(tables: Tables) -> pl.DataFrame:
     )
 
 
+_GROWTH = (
+    "8 · growth of delivered_bytes / time (samples). Without samples, where the time is 95 % of a "
+    "flow's life or more: its delivered_bytes / time. NaN if neither is known of a flow"
+)
+
 UPLOAD = Metric(
     name="upload_mbps",
     label="Upload",
     unit="Mbit/s",
-    formula="Σ over TCP flows from a host that sends probes: 8 · delivered_bytes / time",
+    formula=f"Σ over TCP flows from a host that sends probes: {_GROWTH}",
     place="the receiving applications",
     window=WORDS,
     source="Flent's TCP upload sum (Høiland-Jørgensen et al. 2017)",
@@ -252,7 +279,7 @@ DOWNLOAD = Metric(
     name="download_mbps",
     label="Download",
     unit="Mbit/s",
-    formula="Σ over TCP flows to a host that sends probes: 8 · delivered_bytes / time",
+    formula=f"Σ over TCP flows to a host that sends probes: {_GROWTH}",
     place="the receiving applications",
     window=WORDS,
     source="Flent's TCP download sum (Høiland-Jørgensen et al. 2017)",
@@ -264,12 +291,13 @@ UTILISATION = Metric(
     name="utilisation",
     label="Utilisation of a pipe",
     unit="share",
-    formula="bits of frames that left the pipe / bits that its shaper could let through (its rate "
-    "over time, changes included, while the link is up; a trace's opportunities). Both count from "
-    "the first to the last sample of the queue in the time of load. NaN without samples of queues, "
-    "without a shaper, if frames are shorter on the wire than their length, and if packets under "
-    "way at the beginning (a frame, a burst, packets in a delay that shrinks) may be more than 5 % "
-    "of the window's bits",
+    formula="bits of frames that left the pipe / bits that its shaper and its policer could let "
+    "through (its rate over time, changes included, while the link is up; a trace's "
+    "opportunities). Both count from the first to the last sample of the queue in the time of "
+    "load. NaN without samples of queues, without a shaper, with cells or an overhead of CAKE, "
+    "if frames are shorter on the wire than their length, and if packets under way at the "
+    "beginning (a frame, a burst, packets in a delay that shrinks) may be more than 5 % of the "
+    "window's bits",
     place="each direction of each link",
     window=WORDS,
     source="RFC 5136 §2.3.4 (IP-layer link utilization), with frames",

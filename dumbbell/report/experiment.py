@@ -213,7 +213,8 @@ def _changes(results: Tables, every: list[CellLine]) -> list[Markup]:
     factors = list(results.experiment.factors)
     left = len(factors) + sum(name in changes.WORDS for name in head)
     shown = table([*factors, *head], rows, left=left)
-    return [shown, tag("p", changes.CAPTION, class_="caption")]
+    note = f"{changes.CAPTION} {changes.left_out(every)}".rstrip()
+    return [shown, tag("p", note, class_="caption")]
 
 
 def _outages(results: Tables) -> list[Markup]:

@@ -40,6 +40,11 @@ _SMALL_WINDOW = 6
 _USE_APART = 0.1
 
 
+def at(cell: CellLine, pipe: str) -> list[FlowLine]:
+    """Flows of a cell that this pipe limits, or of which that is not known."""
+    return [flow for flow in cell.flows if not flow.narrowest or pipe in flow.narrowest]
+
+
 def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
     """Why a queue does not drain."""
     if cell.setting is None or link.pipe not in cell.setting.pipes:
@@ -56,7 +61,7 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
     if pipe.limit_bytes is None:
         limit = "the queue has no limit"
     elif pipe.limit_ms is not None:
-        limit += f" ({number(pipe.limit_ms)} ms of full frames)"
+        limit += f" ({span_ms(pipe.limit_ms)} ms of full frames)"
     if not kinds:
         return limit
     if kinds <= set(_BY_MODEL):
@@ -102,8 +107,9 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
     burst = max((flow.burst_packets for flow in cell.flows), default=0.0)
     if why == "overflow" and pipe.limit_packets and burst > pipe.limit_packets:
         return f"{words}, and {_packets(burst)} of UDP arrive in a burst"
-    flows = sum(flow.count for flow in cell.flows if flow.bulk)
-    bdp = max((flow.bdp_packets or 0.0 for flow in cell.flows if flow.bulk), default=0.0)
+    senders = [flow for flow in at(cell, link.pipe) if flow.bulk]
+    flows = sum(flow.count for flow in senders)
+    bdp = max((flow.bdp_packets or 0.0 for flow in senders), default=0.0)
     if why == "overflow" and pipe.limit_packets and flows >= _MANY:
         each = (bdp + pipe.limit_packets) / flows
         return f"{words}; path and queue hold {number(each)} packets for each of {flows} flows"
@@ -114,8 +120,13 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
 
 
 def of_unequal_shares(cell: CellLine, one: FlowLine) -> str:
-    """Why a flow has more, or less, than the others beside it."""
-    groups = [flow for flow in cell.flows if flow.fair_share is not None]
+    """Why a flow has more, or less, than the others that share a bottleneck with it."""
+    groups = [
+        flow
+        for flow in cell.flows
+        if flow.fair_share is not None
+        and (flow is one or not flow.narrowest or not flow.narrowest.isdisjoint(one.narrowest))
+    ]
     others = [flow for flow in groups if flow is not one]
     parts = []
     if others and {flow.algorithm for flow in others} != {one.algorithm}:
@@ -211,7 +222,7 @@ def _short_buffer(cell: CellLine, link: LinkLine) -> str:
     if cell.setting is None or not link.drops.get("overflow"):
         return ""
     pipe = cell.setting.pipes.get(link.pipe)
-    bdp = _largest_bdp(cell)
+    bdp = _largest_bdp(cell, link)
     if pipe is None or pipe.limit_packets is None or not bdp:
         return ""
     if pipe.limit_packets > _SHORT_OF_BDP * bdp:
@@ -225,7 +236,7 @@ def _short_buffer(cell: CellLine, link: LinkLine) -> str:
 def _policed(cell: CellLine, link: LinkLine) -> str:
     """Small burst of a policer, all the buffer there is."""
     pipe = cell.setting.pipes.get(link.pipe) if cell.setting else None
-    bdp = _largest_bdp(cell)
+    bdp = _largest_bdp(cell, link)
     policed = link.drops.get("policer", 0.0)
     if pipe is None or pipe.policer_bytes is None or not bdp or not policed:
         return ""
@@ -240,7 +251,7 @@ def _policed(cell: CellLine, link: LinkLine) -> str:
 
 def _host_buffer(cell: CellLine, link: LinkLine) -> str:
     """Buffer of a host that holds less than the BDP, where nothing is dropped."""
-    bdp = _largest_bdp(cell)
+    bdp = _largest_bdp(cell, link)
     if cell.setting is None or link.dropped or not bdp:
         return ""
     every = [one.buffers for one in cell.setting.flows.values() if one.buffers]
@@ -254,9 +265,9 @@ def _host_buffer(cell: CellLine, link: LinkLine) -> str:
     return f"the {end} buffer ({name}) of at most {_size(size)} is {share:.2g} BDP"
 
 
-def _largest_bdp(cell: CellLine) -> float | None:
-    known = [flow.bdp_packets for flow in cell.flows if flow.bulk and flow.bdp_packets is not None]
-    return max(known, default=None)
+def _largest_bdp(cell: CellLine, link: LinkLine) -> float | None:
+    flows = [flow for flow in at(cell, link.pipe) if flow.bulk]
+    return max((flow.bdp_packets for flow in flows if flow.bdp_packets is not None), default=None)
 
 
 def _coupling(cell: CellLine) -> str:
@@ -311,6 +322,11 @@ def _limit(pipe: PipeSetting) -> str:
     if not pipe.in_bytes:
         return full
     return f"{_size(pipe.limit_bytes or 0)}, about {full.replace(' ', ' full ', 1)}"
+
+
+def span_ms(limits: tuple[float, float]) -> str:
+    """`62.5`, or `62.5 to 250` where they differ."""
+    return " to ".join(dict.fromkeys(map(number, limits)))
 
 
 def _size(size_bytes: float) -> str:

@@ -27,8 +27,18 @@ CAPTION = (
 )
 
 
+def left_out(every: list[CellLine]) -> str:
+    """How many rows are not shown; empty for none."""
+    counts = [len(_of_cell(cell)) for cell in every]
+    more = sum(counts) - min(sum(counts[:_MOST_CELLS]), _MOST_ROWS)
+    return f"{more} more rows are not shown." if more else ""
+
+
 def rows(every: list[CellLine]) -> tuple[list[str], list[list[str]]]:
-    """Headings without the factors, and texts with them; none where no link changes."""
+    """Headings without the factors, and texts with them; none where no link changes.
+
+    At most so many cells and rows as a reader looks at: see `left_out`.
+    """
     texts: list[list[str]] = []
     for cell in every[:_MOST_CELLS]:
         levels = list(cell.levels.values())
@@ -110,4 +120,6 @@ def table(every: list[CellLine], width: int = WIDTH) -> Group | None:
             shown.add_row(*row)
         return shown
 
-    return titled("Before and after each change", fitted(make, (True,), width))
+    shown = fitted(make, (True,), width)
+    more = left_out(every)
+    return titled("Before and after each change", Group(shown, more) if more else shown)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from dumbbell.catalogue import congestion_controls, disciplines
 from dumbbell.metrics.numbers import number
+from dumbbell.summary.causes import span_ms
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.setting import FlowSetting, PipeSetting
 
@@ -21,7 +22,6 @@ _MANY_LATE = 0.01
 def reasons(cells: list[CellLine]) -> str:
     """Sentences about what differs; empty if nothing does that explains a result."""
     one, other = cells[0], cells[-1]
-    between = " / " if len(cells) == 2 else " to "
     parts = [
         *_marking(cells),
         *_random_loss(cells),
@@ -29,10 +29,10 @@ def reasons(cells: list[CellLine]) -> str:
         *_reordering(cells),
         *_spraying(cells),
         *_disciplines(cells),
-        *_pipes(one, other, between),
+        *_pipes(cells),
         *_connections(one, other),
         *_single_holes(cells),
-        *_capacity(one, other, between),
+        *_capacity(cells),
         *_applications(one, other),
     ]
     return " ".join(parts[:_MOST])
@@ -118,41 +118,59 @@ def _random_loss(cells: list[CellLine]) -> Iterable[str]:
         yield f"BBR does not take random losses for congestion; {' and '.join(others)} {verb}."
 
 
-def _pipes(one: CellLine, other: CellLine, between: str) -> Iterable[str]:
-    if one.setting is None or other.setting is None:
+def _pipes(cells: list[CellLine]) -> Iterable[str]:
+    settings = [cell.setting for cell in cells if cell.setting is not None]
+    if len(settings) < len(cells):
         return
-    named = {link.pipe for cell in (one, other) for link in cell.links}
-    for name in sorted(named & one.setting.pipes.keys() & other.setting.pipes.keys()):
-        a, b = one.setting.pipes[name], other.setting.pipes[name]
-        if a.inside != b.inside:
+    named = {link.pipe for cell in cells for link in cell.links}
+    for name in sorted(named.intersection(*(one.pipes for one in settings))):
+        pipes = [one.pipes[name] for one in settings]
+        first, last = pipes[0], pipes[-1]
+        if first.inside != last.inside:
             return
-        if a.bursty_loss != b.bursty_loss and a.loss and b.loss:
+        if first.bursty_loss != last.bursty_loss and first.loss and last.loss:
             yield "A burst of losses reduces the window once, as a single loss does."
             return
-        if words := _limits(a, b, between):
+        if words := _limits(pipes):
             yield words
             return
 
 
-def _limits(a: PipeSetting, b: PipeSetting, between: str) -> str:
+def _spread(values: list[float]) -> str:
+    """`10 / 66` of two, `10 to 66` of more; one number where they are the same to three digits."""
+    if len(values) == 2:
+        return " / ".join(dict.fromkeys(map(number, values)))
+    return " to ".join(dict.fromkeys((number(min(values)), number(max(values)))))
+
+
+def _limits(pipes: list[PipeSetting]) -> str:
     """`The queue limit is 10 / 66 packets: 6 / 40 ms.`."""
-    if a.limit_packets is None or b.limit_packets is None or a.limit_packets == b.limit_packets:
+    packets = [float(round(one.limit_packets)) for one in pipes if one.limit_packets is not None]
+    if len(packets) < len(pipes) or len(set(map(number, packets))) == 1:
         return ""
-    packets = f"{number(round(a.limit_packets))}{between}{number(round(b.limit_packets))} packets"
-    if a.limit_ms is None or b.limit_ms is None:
-        return f"The queue limit is {packets}."
-    return f"The queue limit is {packets}: {number(a.limit_ms)}{between}{number(b.limit_ms)} ms."
+    words = f"The queue limit is {_spread(packets)} packets"
+    times = [one.limit_ms for one in pipes if one.limit_ms is not None]
+    if len(times) < len(pipes):
+        return f"{words}."
+    if len(times) == 2:
+        return f"{words}: {' / '.join(dict.fromkeys(map(span_ms, times)))} ms."
+    return f"{words}: {_spread([one for both in times for one in both])} ms."
 
 
-def _capacity(one: CellLine, other: CellLine, between: str) -> Iterable[str]:
-    """More paths, or an application that does not always have data."""
+def _capacity(cells: list[CellLine]) -> Iterable[str]:
+    """More paths, or a wider link."""
     rates = [
         max((flow.rate_mbps for flow in cell.flows if flow.rate_mbps is not None), default=None)
-        for cell in (one, other)
+        for cell in cells
     ]
-    if rates[0] is not None and rates[1] is not None and rates[0] != rates[1]:
-        both = f"{number(rates[0])}{between}{number(rates[1])}"
-        yield f"All paths of a flow together carry {both} Mbit/s."
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(cells) or len(set(map(number, known))) == 1:
+        return
+    several = any(
+        flow.paths > 1 for cell in cells if cell.setting for flow in cell.setting.flows.values()
+    )
+    what = "All paths of a flow together carry" if several else "The widest path of a flow carries"
+    yield f"{what} {_spread(known)} Mbit/s."
 
 
 def _single_holes(cells: list[CellLine]) -> Iterable[str]:

@@ -105,7 +105,8 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
         spread = number(min(times)), number(max(times))
         also += f", in {' to '.join(dict.fromkeys(spread))} ms from the first duplicate ACK"
     if not counted:
-        also = " Time-outs are not known on this engine"
+        unknown = dict.fromkeys(one.algorithm for one in senders if one.timeouts is None)
+        also = f" Time-outs of {' and '.join(unknown)} are not known"
     also += "." if also else ""
     told = f": {', '.join(looked)}" if looked else ""
     return f"Nothing stands out{told}.{also}"
@@ -202,12 +203,16 @@ def _timeouts(cell: CellLine) -> Iterable[_Case]:
 
 def _unequal(cell: CellLine) -> Iterable[_Case]:
     known = [link for link in cell.links if link.jain is not None and link.jain < UNEQUAL]
-    groups = [
-        flow for flow in cell.flows if flow.joint_share is not None and flow.fair_share is not None
-    ]
-    if not known or not groups or any(_starvation(cell)):
+    if not known or any(_starvation(cell)):
         return
     link = min(known, key=lambda one: one.jain or 0.0)
+    groups = [
+        flow
+        for flow in causes.at(cell, link.pipe)
+        if flow.joint_share is not None and flow.fair_share is not None
+    ]
+    if not groups:
+        return
     index = link.jain or 0.0
     most = max(groups, key=lambda flow: (flow.joint_share or 0.0) / flow.count)
     share = _percent(most.joint_share or 0.0)

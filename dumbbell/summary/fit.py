@@ -24,7 +24,7 @@ def plain_table() -> Table:
     return Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
 
 
-def titled(title: str, table: Table) -> Group:
+def titled(title: str, table: Table | Group) -> Group:
     """A table below its title, which may be wider."""
     return Group(Text(title, style="bold"), table, "")
 

@@ -51,7 +51,9 @@ class FlowLine:
         window_packets: Mean congestion window; None if it was not measured.
         base_rtt_ms: Smallest and largest round trip without queues; None if it is not known.
         bdp_packets: Rate of the narrowest link times that, in full frames.
-        hops: Number of links that are the narrowest of the path; 0 if it is not known.
+        hops: Number of links that are the narrowest of the path; 0 if it is not known, or if there
+            are several paths.
+        narrowest: Pipes that are the narrowest of a path of any of them.
         rate_mbps: Rate of the narrowest links of all paths; None without a limit.
         burst_packets: Packets that the datagrams of one interval make; 0 but for UDP.
     """
@@ -73,6 +75,7 @@ class FlowLine:
     base_rtt_ms: tuple[float, float] | None = None
     bdp_packets: float | None = None
     hops: int = 0
+    narrowest: frozenset[str] = frozenset()
     rate_mbps: float | None = None
     burst_packets: float = 0.0
 
@@ -177,7 +180,8 @@ def _flow_line(
         window_packets=measured("cwnd_mean_packets") or None,
         base_rtt_ms=(min(rtts), max(rtts)) if rtts else None,
         bdp_packets=_mean(one.bdp_packets for one in settings),
-        hops=max((one.bottlenecks for one in settings), default=0),
+        hops=max((len(one.narrowest) for one in settings if one.paths == 1), default=0),
+        narrowest=frozenset(pipe for one in settings for pipe in one.narrowest),
         rate_mbps=_mean(one.rate_mbps for one in settings),
         burst_packets=max((one.burst_packets for one in settings), default=0.0),
     )

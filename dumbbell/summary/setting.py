@@ -10,7 +10,7 @@ from typing import Any
 from dumbbell.limits.applications import read_mbps, written_mbps
 from dumbbell.limits.datagrams import burst_packets
 from dumbbell.limits.flows import FRAME_BYTES, network_limits
-from dumbbell.limits.pipes import pipes_of, rate_of
+from dumbbell.limits.pipes import pipes_of, rate_steps
 from dumbbell.scenario import Flow, Pipe, TcpOptions
 from dumbbell.summary.pipe_words import change_words
 
@@ -23,7 +23,7 @@ class PipeSetting:
     """A direction of a link.
 
     Attributes:
-        rate_bps: Rate at the beginning; None without one.
+        rates_bps: Lowest and highest rate in the run; None without a rate, or if it is 0.
         discipline: Name of the queue's discipline, as `drop_tail`.
         limit_bytes: Queue limit in bytes of full frames; None without one.
         loss: True if packets are lost at random before the queue.
@@ -36,7 +36,7 @@ class PipeSetting:
         policer_bytes: Burst of its policer; None without one.
     """
 
-    rate_bps: float | None
+    rates_bps: tuple[float, float] | None
     discipline: str
     limit_bytes: float | None
     loss: bool
@@ -66,11 +66,12 @@ class PipeSetting:
         return None if self.limit_bytes is None else self.limit_bytes / FRAME_BYTES
 
     @property
-    def limit_ms(self) -> float | None:
-        """Time in which a full queue drains."""
-        if self.limit_bytes is None or not self.rate_bps:
+    def limit_ms(self) -> tuple[float, float] | None:
+        """Time in which a full queue drains, at the highest and at the lowest rate of the run."""
+        if self.limit_bytes is None or self.rates_bps is None:
             return None
-        return 8e3 * self.limit_bytes / self.rate_bps
+        least, most = self.rates_bps
+        return 8e3 * self.limit_bytes / most, 8e3 * self.limit_bytes / least
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class FlowSetting:
     Attributes:
         base_rtt_ms: Round trip without queues, over its longest path.
         bdp_packets: Rate of its narrowest links times that, in full frames; None without a rate.
-        bottlenecks: Number of links that are the narrowest of its path.
+        narrowest: Pipes that are the narrowest of its path, or of its paths.
+        paths: Number of its paths.
         rate_mbps: Rate of the narrowest links of all its paths together; None without a limit.
         burst_packets: Packets that its datagrams of one interval make; 0 but for UDP.
         written_mbps: Rate at which its application writes; None without a limit.
@@ -90,7 +92,8 @@ class FlowSetting:
 
     base_rtt_ms: float
     bdp_packets: float | None
-    bottlenecks: int
+    narrowest: tuple[str, ...]
+    paths: int
     rate_mbps: float | None
     burst_packets: float
     written_mbps: float | None
@@ -134,7 +137,8 @@ def setting(scenario: str, flows: Iterable[str]) -> Setting:
         found[name] = FlowSetting(
             base_rtt_ms=1e3 * limits.base_rtt_s,
             bdp_packets=limits.bdp_packets if math.isfinite(limits.bdp_packets) else None,
-            bottlenecks=len(narrow),
+            narrowest=tuple(narrow),
+            paths=limits.paths,
             rate_mbps=rate,
             burst_packets=burst_packets(udp) if udp else 0.0,
             written_mbps=written_mbps(own) if own else None,
@@ -176,8 +180,9 @@ def _pipe(pipe: Pipe) -> PipeSetting:
     limit = min(limits, default=None)
     bursty = not loss.keys().isdisjoint(("gilbert_elliott", "gemodel", "state"))
     filters = options.get("ack_filter", "no-ack-filter") != "no-ack-filter"
+    rates = [rate for _, rate in rate_steps(pipe)]
     return PipeSetting(
-        rate_of(pipe),
+        (min(rates), max(rates)) if rates and min(rates) > 0 else None,
         kind,
         limit,
         bool(loss),

@@ -63,3 +63,11 @@ def test_many_steps_back_end() -> None:
     found = straightened(np.tile(np.array([9, 0], np.int64) * MS, 5000), np.ones(10_000, bool))
     assert found.backward_steps == 5000
     assert (np.diff(found.seconds) >= 0).all()
+
+
+def test_a_gap_of_a_long_path_is_no_jump() -> None:
+    """Over 900 ms a sender waits for a second now and then; the handshake tells how long it is."""
+    told = np.array([0, 900, 901, 1801, 1802, 3400, 3401], dtype=np.int64) * MS
+    clock = straightened(told, in_flight(len(told)))
+    assert clock.ahead_s == 0
+    assert clock.seconds[-1] == pytest.approx(3.401)

@@ -163,3 +163,19 @@ def test_what_is_not_kept_cannot_be_written(tmp_path: Path) -> None:
         words = ["store", "export", str(tmp_path / "s"), "-o", str(tmp_path), "--format", form]
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 2 and said in done.output, done.output
+
+
+def test_flows_of_two_pairs_go_the_same_way(tmp_path: Path) -> None:
+    """Only a flow that swaps the ends of the first goes back."""
+    text = (
+        EXPERIMENT.replace("{dumbbell: {rate", "{dumbbell: {pairs: 2, rate")
+        .replace("{name: two, from: s1, to: d1", "{name: two, from: s2, to: d2")
+        .replace("  - {name: back, from: d1, to: s1, tcp: cubic}\n", "")
+    )
+    path = tmp_path / "two.yaml"
+    path.write_text(text, encoding="utf-8")
+    dumbbell.run(path, store=tmp_path / "s", workers=1)
+    (file,) = exported(tmp_path / "s", tmp_path / "out", "iperf3")
+    report = json.loads(file.read_text(encoding="utf-8"))
+    assert [one["receiver"]["sender"] for one in report["end"]["streams"]] == [True, True]
+    assert "sum_received_bidir_reverse" not in report["end"]

@@ -5,7 +5,7 @@ mod lab;
 
 use dumbbell_model::scenario::{Algorithm, Change, Source};
 use dumbbell_model::{Span, TcpOptions};
-use lab::trace::{over, wired, FIRST_ACK_NS, FULL_NS};
+use lab::trace::{may_reorder, over, wired, FIRST_ACK_NS, FULL_NS};
 use lab::{run, scripted, segments, ten_ms, with, BULK, SEGMENT_BYTES};
 
 const MS: i64 = 1_000_000;
@@ -115,8 +115,9 @@ fn duplicates_before_recovery(overtaken: bool) -> (usize, i64) {
     if overtaken {
         // The first ACK lets 11 and 12 go, the second, a frame later, 13 and 14. These and the later
         // ones take 0.55 ms less, four and a half frames: 13, 14, 15, 11, 16, 12, 17.
+        scenario.links[0].forward.reordering = may_reorder();
         scenario.links[0].forward.changes = vec![Change {
-            at: Span::from_ns((FIRST_ACK_NS + FULL_NS / 2) as u64),
+            at: Span::from_ns((FIRST_ACK_NS + FULL_NS * 3 / 2) as u64),
             rate_bps: None,
             delay: Some(Span::from_us(9_450)),
             loss: None,

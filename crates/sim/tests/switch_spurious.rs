@@ -5,7 +5,7 @@ mod lab;
 
 use dumbbell_model::scenario::{Algorithm, Change, Pipe, Scenario};
 use dumbbell_model::{Span, TcpOptions};
-use lab::trace::{over, wired, FIRST_ACK_NS, FULL_NS};
+use lab::trace::{may_reorder, over, wired, FIRST_ACK_NS, FULL_NS};
 use lab::{run, scripted, ten_ms, Run, BULK};
 
 const MS: i64 = 1_000_000;
@@ -23,8 +23,9 @@ fn overtaken(timestamps: bool, dsack: bool) -> Run {
     let mut scenario = wired(Algorithm::Reno, BULK, [], |o| {
         (o.tcp_timestamps, o.tcp_dsack) = (timestamps, dsack);
     });
-    let at = Span::from_ns((FIRST_ACK_NS + FULL_NS / 2) as u64);
+    let at = Span::from_ns((FIRST_ACK_NS + FULL_NS * 3 / 2) as u64);
     scenario.links[0].forward.changes = vec![delay_from(at, Span::from_us(9_450))];
+    scenario.links[0].forward.reordering = may_reorder();
     scenario.duration = Span::from_ms(90); // Before slow start fills the queue.
     run(&scenario)
 }

@@ -1,7 +1,7 @@
 //! What a flow's sender put on its link and which ACKs came back, segment by segment.
 
 use super::{one_flow, scripted, serial, Run};
-use dumbbell_model::scenario::{Algorithm, Pipe, Scenario, Source, Stretch};
+use dumbbell_model::scenario::{Algorithm, Pipe, Reordering, Scenario, Source, Stretch};
 use dumbbell_model::{Rate, Span, TcpOptions};
 
 /// A full frame at 100 Mbit/s, nanoseconds.
@@ -142,4 +142,9 @@ impl Run {
         let found = self.windows().into_iter().find(|sample| sample.0 > at_ns);
         found.unwrap_or_else(|| panic!("no sample after {at_ns}")).2
     }
+}
+
+/// Reordering that never strikes. A link with it does not keep its order where its delay falls.
+pub(crate) fn may_reorder() -> Option<Reordering> {
+    Some(Reordering { probability: 1e-12, extra_delay: Span::from_us(1) })
 }
