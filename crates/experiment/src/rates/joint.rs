@@ -88,6 +88,14 @@ pub(crate) struct Joint {
     end: End,
 }
 
+/// The part of a file that `from` and `length` choose.
+struct Part {
+    /// Values from their times on, ns; the first time is 0. Empty: the part has no row.
+    rows: Vec<(u64, Values)>,
+    /// True if rows follow in the file.
+    goes_on: bool,
+}
+
 /// Values of a pipe from a time on; `None`: the file has no such column.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Values {
@@ -201,8 +209,8 @@ impl Joint {
         let header = super::row(&self.file, &mut rows)?.unwrap_or_default();
         let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
         let columns = self.columns(&header)?;
-        let found = self.rows(&mut rows, &header, &columns)?;
-        self.course_of(&found, &columns, duration_ns)
+        let part = self.rows(&mut rows, &header, &columns)?;
+        self.course_of(&part, &columns, duration_ns)
     }
 
     /// Columns of the header.
@@ -241,14 +249,10 @@ impl Joint {
         Ok(columns)
     }
 
-    /// Values from their times on, ns; the first time is 0. Empty: the part has no row.
-    fn rows(
-        &self,
-        rows: &mut Rows<'_>,
-        header: &[String],
-        columns: &Columns,
-    ) -> Read<Vec<(u64, Values)>> {
+    /// The chosen rows.
+    fn rows(&self, rows: &mut Rows<'_>, header: &[String], columns: &Columns) -> Read<Part> {
         let mut found: Vec<(u64, Values)> = Vec::new();
+        let mut goes_on = false;
         let (mut first, mut last) = (None, None);
         let mut held = Values::default();
         while let Some(row) = super::row(&self.file, rows)? {
@@ -266,7 +270,8 @@ impl Joint {
             }
             last = Some(now);
             let passed = now - *first.get_or_insert(now) - i128::from(self.from_ns);
-            if self.length_ns.is_some_and(|ns| passed >= i128::from(ns)) {
+            goes_on = self.length_ns.is_some_and(|ns| passed >= i128::from(ns));
+            if goes_on {
                 break;
             }
             held = values.or(held);
@@ -286,7 +291,7 @@ impl Joint {
         if last.zip(first).is_some_and(|(last, first)| last - first < i128::from(self.from_ns)) {
             found.clear();
         }
-        Ok(found)
+        Ok(Part { rows: found, goes_on })
     }
 
     /// Time, ns, and values of a row.
@@ -344,13 +349,8 @@ impl Joint {
     }
 
     /// The steps as fields of a pipe. The first value of a column holds from the beginning.
-    fn course_of(
-        &self,
-        found: &[(u64, Values)],
-        columns: &Columns,
-        duration_ns: u64,
-    ) -> Read<Course> {
-        let file = &self.file;
+    fn course_of(&self, part: &Part, columns: &Columns, duration_ns: u64) -> Read<Course> {
+        let (file, found) = (&self.file, &part.rows);
         let Some(&(_, first)) = found.first() else {
             return Err(Fault::new(format!("no row of {file} lies within this time"), None));
         };
@@ -363,7 +363,7 @@ impl Joint {
                 return Err(Fault::new(message, None));
             }
         }
-        let whole = self.whole(found);
+        let whole = self.whole(part);
         let mean = mean_bps(found, first, whole);
         let mut steps = found.to_vec();
         steps.dedup_by_key(|step| step.1);
@@ -398,9 +398,13 @@ impl Joint {
         })
     }
 
-    /// Length of the trace, ns: its last row is as long as the one before it, or ends with `length`.
-    fn whole(&self, found: &[(u64, Values)]) -> u64 {
-        let [.., (before, _), (last, _)] = found else { return 0 };
+    /// Length of the trace, ns. The last row of a file is as long as the one before it, at most until
+    /// `length`; one that others follow lasts until `length`.
+    fn whole(&self, part: &Part) -> u64 {
+        if let Some(length) = self.length_ns.filter(|_| part.goes_on) {
+            return length;
+        }
+        let [.., (before, _), (last, _)] = part.rows[..] else { return 0 };
         let whole = last.saturating_add(last - before);
         self.length_ns.map_or(whole, |length| length.min(whole))
     }
