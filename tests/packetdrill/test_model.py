@@ -73,6 +73,7 @@ OPEN = """\
         ("+0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 5", Verdict.NOT_MODELLED, "not of TCP"),
         ("+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = -1", Verdict.FAILED, "descriptor"),
         ("+0 bind(77, ..., ...) = 0", Verdict.FAILED, "no descriptor 77"),
+        ("+0 acept(3, ..., ...) = 5", Verdict.FAILED, "acept is not known"),
         ("+0 read(4, ..., -1) = 1000", Verdict.NOT_MODELLED, "a buffer of -1 bytes"),
         ("+0 shutdown(4, SHUT_WR) = 0\n+0 write(4, ..., 9) = -1 EPIPE", Verdict.PASSED, ""),
         ("+0 `sysctl -q net.ipv4.tcp_min_tso_segs=0`", Verdict.NOT_MODELLED, "tcp_min_tso_segs=0"),

@@ -8,6 +8,41 @@ use crate::Wrong;
 /// Deepest nesting of lists and structures.
 const DEEPEST: usize = 16;
 
+/// Calls that scripts make. Another name is a mistake, whichever engine plays the script.
+const NAMES: [&str; 31] = [
+    "socket",
+    "bind",
+    "listen",
+    "accept",
+    "connect",
+    "read",
+    "readv",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "write",
+    "writev",
+    "send",
+    "sendto",
+    "sendmsg",
+    "fcntl",
+    "ioctl",
+    "close",
+    "shutdown",
+    "setsockopt",
+    "getsockopt",
+    "poll",
+    "cap_set",
+    "open",
+    "sendfile",
+    "pipe",
+    "splice",
+    "epoll_create",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_wait",
+];
+
 pub(crate) fn call(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<Call, Wrong> {
     cursor.skip();
     let line = cursor.line();
@@ -17,6 +52,9 @@ pub(crate) fn call(cursor: &mut Cursor<'_>, defined: &Defined) -> Result<Call, W
     };
     let name = name.to_owned();
     cursor.require("(")?;
+    if !NAMES.contains(&name.as_str()) {
+        return cursor.wrong(format!("the call {name} is not known"));
+    }
     let arguments = values(cursor, defined, ")", 0)?;
     cursor.require("=")?;
     let result = value(cursor, defined, 0)?;
