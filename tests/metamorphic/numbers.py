@@ -14,7 +14,16 @@ from dumbbell.summary.flow_lines import FlowLine
 Numbers = dict[str, float]
 
 #: Of a cell: numbers of its setting, not of its runs.
-_SETTING = {"count", "bulk", "base_rtt_ms", "bdp_packets", "hops", "rate_mbps", "burst_packets"}
+_SETTING = {
+    "count",
+    "bulk",
+    "base_rtt_ms",
+    "bdp_packets",
+    "hops",
+    "narrowest",
+    "rate_mbps",
+    "burst_packets",
+}
 #: Smallest and largest of the flows of a line, each over its repeats: no mean.
 _RANGE = {"range_mbps"}
 

@@ -112,9 +112,10 @@ def values(found: object) -> Iterator[float]:
 def texts_of(cell: CellLine) -> set[str]:
     """Each number as a sentence may word it: as it is, as a percentage, rounded."""
     known = [value for value in values(cell) if math.isfinite(value)]
-    known += [pipe.limit_ms or 0.0 for pipe in _pipes(cell)]
+    known += [one for pipe in _pipes(cell) for one in pipe.limit_ms or ()]
     known += [pipe.limit_packets or 0.0 for pipe in _pipes(cell)]
-    known += [(pipe.limit_bytes or 0.0) * 1e-3 for pipe in _pipes(cell)]  # told in kB
+    sizes = [pipe.limit_bytes or 0.0 for pipe in _pipes(cell)]
+    known += [size * unit for size in sizes for unit in (1e-3, 1e-6)]  # told in kB or MB
     known += [flow.count for flow in cell.flows]
     found: set[str] = set()
     for value in known:

@@ -242,7 +242,9 @@ impl Pipe {
         let mut changes = self.changes.clone().unwrap_or_default();
         changes.extend(rates.iter().flat_map(Steps::changes));
         changes.extend(course.iter().flat_map(|course| course.changes.iter().cloned()));
-        changes.sort_by_key(|change| change.at_ns);
+        if rates.is_some() || course.is_some() {
+            changes.sort_by_key(|change| change.at_ns);
+        }
         let (delay_ns, loss) = course.map_or((None, None), |one| (one.delay_ns, one.loss));
         let loss = loss.or_else(|| self.loss.clone());
         let plain = || {
