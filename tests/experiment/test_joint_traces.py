@@ -122,7 +122,7 @@ def test_a_trace_holds_or_repeats(tmp_path: Path) -> None:
     ]  # fmt: skip
     short = steps(pipe(tmp_path, text, duration="5 s", end="repeat", length="2 s"))
     assert [(at, delay) for at, _, delay, _ in short] == [(1, 20), (2, 10), (3, 20), (4, 10)]
-    # A row that others follow in the file lasts until the end of the part: 1 s of 10, then 1.5 of 20.
+    # A row that others follow in the file lasts until the end of the part: 1 s, then 1.5 s.
     cut = steps(pipe(tmp_path, text, duration="6 s", end="repeat", length="2500 ms"))
     assert [(at, delay) for at, _, delay, _ in cut] == [
         (1, 20), (2.5, 10), (3.5, 20), (5, 10),
