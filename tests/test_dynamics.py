@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dumbbell
+from dumbbell.metrics import dynamics
 from dumbbell.metrics.dynamics import gained, variation
 from dumbbell.metrics.fairness import jain_index, min_max_ratio, product_index
 
@@ -82,3 +83,8 @@ def test_controls_converge_and_oscillate_as_known(tmp_path: Path) -> None:
     (tmp_path / "t.yaml").write_text(text.replace("LAST", "tcp: reno"), encoding="utf-8")
     rows = dumbbell.METRICS["convergence_s"].measure(dumbbell.run(tmp_path / "t.yaml"))
     assert rows["value"].is_nan().all()
+
+
+def test_a_path_without_delay_has_no_more_stretches_than_memory() -> None:
+    assert dynamics._edges(0, 60 * 10**9, 1).size <= dynamics.MOST_STRETCHES + 2
+    assert list(dynamics._edges(0, 100, 40)) == [0, 40, 80]

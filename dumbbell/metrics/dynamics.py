@@ -15,6 +15,8 @@ from dumbbell.metrics.definition import CONNECTIONS, DATA, Metric, Tables, keys
 RTTS = 10
 #: Fewer stretches say nothing about smoothness.
 LEAST_STRETCHES = 10
+#: More are no finer than the samples, whose default is 500 in a run.
+MOST_STRETCHES = 100_000
 #: A share of (1 − δ) / n is fair to n flows.
 DELTA = 0.2
 _NS = 1e9
@@ -83,11 +85,16 @@ def _measure_variation(tables: Tables) -> pl.DataFrame:
     return _joined(tables, flows, rows)
 
 
+def _edges(begin_ns: int, end_ns: int, step_ns: int) -> npt.NDArray[np.int64]:
+    """Edges of stretches. Over a path without delay there are no more than `MOST_STRETCHES`."""
+    return np.arange(begin_ns, end_ns + 1, max(step_ns, (end_ns - begin_ns) // MOST_STRETCHES))
+
+
 def _of_flow(samples: pl.DataFrame, step_ns: int) -> float:
     """Variation in the second half of a flow's samples."""
     times = samples["time_ns"].to_numpy()
     begin, end = (times[0] + times[-1]) // 2, times[-1]
-    edges = np.arange(begin, end + 1, step_ns)
+    edges = _edges(begin, end, step_ns)
     return variation(gained(times, samples["delivered_bytes"].to_numpy(), edges))
 
 
@@ -115,7 +122,7 @@ def _until_fair(
 ) -> float:
     """Seconds from the start of the last flow to the end of the first stretch with a fair share."""
     end = samples[last]["time_ns"][-1]
-    edges = np.arange(start_ns, end + 1, step_ns)
+    edges = _edges(start_ns, end, step_ns)
     if edges.size < 2:
         return float("nan")
     amounts = {
