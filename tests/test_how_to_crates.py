@@ -76,7 +76,7 @@ DISCIPLINE_ENTRY = """
 DISCIPLINE = """
 //! Drops every nth packet.
 
-use super::{Context, Discipline, Head, Line, Queued, Verdicts};
+use super::{Arrival, Context, Discipline, Head, Line, Verdicts};
 use dumbbell_model::{queue, Time};
 
 #[derive(Debug)]
@@ -93,12 +93,12 @@ impl EveryNth {
 }
 
 impl Discipline for EveryNth {
-    fn enqueue(&mut self, _: Time, queued: Queued, _: Option<&Queued>, verdicts: &mut Verdicts) {
+    fn enqueue(&mut self, _: Time, arrival: Arrival<'_>, verdicts: &mut Verdicts) {
         self.seen += 1;
         if self.seen % self.nth == 0 {
-            return verdicts.signal(&queued);
+            return verdicts.signal(&arrival.queued);
         }
-        self.line.push(queued);
+        self.line.push(arrival.queued);
     }
 
     fn dequeue(&mut self, _: Time, _: &mut Verdicts) -> Head {

@@ -8,7 +8,13 @@ from tests.helpers import ROOT
 PAGE = ROOT / "docs/playground.md"
 BEGIN, END = "<!-- refused -->\n", "<!-- end refused -->"
 #: What a model of the schema is on the page.
-_PLACES = {"": "file", "FlowSpec": "flows", "TraceSpec": "shaper.trace", "RateTraceSpec": "rates"}
+_PLACES = {
+    "": "file",
+    "FlowSpec": "flows",
+    "TraceSpec": "shaper.trace",
+    "RateTraceSpec": "rates",
+    "JointTraceSpec": "trace",
+}
 
 
 def renewed(text: str) -> str:

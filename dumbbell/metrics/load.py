@@ -28,7 +28,7 @@ from dumbbell.metrics.definition import (
     present,
     ratio,
 )
-from dumbbell.metrics.joint import NEARLY_ALL, between
+from dumbbell.metrics.joint import between
 from dumbbell.scenario import Pipe, Scenario, shared_scenario
 
 WORDS = (
@@ -72,6 +72,10 @@ def _measure_load_share(tables: Tables) -> pl.DataFrame:
     )
 
 
+#: Of a flow that lives as long as the time of load but for the rest of this share, all bytes count.
+_SAME_LIFE = 0.99
+
+
 def _direction(tables: Tables, end: str) -> pl.DataFrame:
     """Goodput of the TCP flows with a host that sends probes at this end."""
     clients = (
@@ -88,9 +92,9 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
         .join(windows.drop("end_ns"), on="run")
     )
     window_ns = pl.col("until_ns") - pl.col("begin_ns")
-    alike = window_ns >= NEARLY_ALL * (pl.col("end_ns") - pl.col("start_ns"))
+    alike = window_ns >= _SAME_LIFE * (pl.col("end_ns") - pl.col("start_ns"))
     flows = flows.with_columns(alike.alias("alike"))
-    if tables.has("samples"):
+    if tables.has("samples") and not flows["alike"].all():
         grown = between(tables, windows.select("run", "begin_ns", "end_ns"))
         flows = flows.join(grown, on=["run", "flow"], how="left", maintain_order="left")
     else:
@@ -259,8 +263,8 @@ def _measure_utilisation(tables: Tables) -> pl.DataFrame:
 
 
 _GROWTH = (
-    "8 · growth of delivered_bytes / time (samples). Without samples, where the time is 95 % of a "
-    "flow's life or more: its delivered_bytes / time. NaN if neither is known of a flow"
+    "8 · growth of delivered_bytes / time (samples). Without samples, and where the time is 99 % "
+    "of each flow's life or more: delivered_bytes / time. NaN if neither is known of a flow"
 )
 
 UPLOAD = Metric(

@@ -15,6 +15,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "FlowSpec": ("quic",),
     "TraceSpec": ("file",),
     "RateTraceSpec": ("file",),
+    "JointTraceSpec": ("file",),
 }
 
 
@@ -25,6 +26,8 @@ def schema() -> dict[str, Any]:
         whole["properties"].pop(name, None)
     for model in whole["$defs"].values():
         model["properties"].pop("rates", None)
+        if "JointTraceSpec" in str(model["properties"].get("trace")):
+            model["properties"].pop("trace")
     whole["$defs"]["TraceSpec"]["properties"].pop("file", None)
     for name in REFUSED["FlowSpec"]:
         whole["$defs"]["FlowSpec"]["properties"].pop(name, None)
