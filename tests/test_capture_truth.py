@@ -51,10 +51,11 @@ def test_labels_are_what_the_simulator_knows(scenario: Any, tmp_path: Path) -> N
             assert scores["duplicate"].right > 100
         if "SACK" not in scenario.name:
             # Why it was sent is inferred; here most are right. Far from the sender, what follows a
-            # spurious time-out is taken for fast retransmission (docs/captures-accuracy.md).
+            # spurious time-out is taken for fast retransmission (docs/captures-accuracy.md): behind
+            # the line, where a delay spike keeps all packets in order, half of it.
             said = sum(scores[kind].right for kind in ("fast", "time-out", "tail loss probe"))
             near = scenario.name != "spurious time-outs" or tap == "sender"
-            assert said >= (0.98 if near else 0.7) * again.right
+            assert said >= (0.98 if near else 0.48) * again.right
     if scenario.seed == truth.WRAPPING_SEED:
         assert _wraps(tmp_path)
 

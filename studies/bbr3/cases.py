@@ -337,7 +337,9 @@ def policer(lab: Lab) -> Seen:
 #: the simulator's packets pass the wire first, the kernel's the delay first.
 LATE = "rate: 20 Mbit/s, rtt: 40 ms, forward: {buffer: 4 BDP, delay: 0 s}"
 LATER = (
+    # Packets behind the long delay overtake those in it.
     "[{name: r2-d1, forward: {delay: 20 ms, "
+    "reordering: {probability: 0.0000001 %%, extra_delay: 1 us}, "
     "changes: [{at: 2 s, delay: %d ms}, {at: %.3f s, delay: 20 ms}]}}]"
 )
 
