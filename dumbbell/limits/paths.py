@@ -37,7 +37,7 @@ class Paths:
         return self._known[start, end]
 
     def alike(self, flow: str) -> str:
-        """What the flow has its paths from: its own name, or that of its arrivals (`web.17`)."""
+        """The name under which its paths are known: its own, or that of its arrivals (`web.17`)."""
         process = flow.rpartition(".")[0]
         return process if process in self._arrivals and flow not in self._flows else flow
 
