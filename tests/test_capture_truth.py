@@ -50,9 +50,9 @@ def test_labels_are_what_the_simulator_knows(scenario: Any, tmp_path: Path) -> N
         if scenario.name.startswith("duplication") and tap != "sender":
             assert scores["duplicate"].right > 100
         if "SACK" not in scenario.name:
-            # Why it was sent is inferred; here nearly all are right. Far from the sender, what follows
-            # a spurious time-out is taken for fast retransmission (docs/captures-accuracy.md), and
-            # nothing else is wrong.
+            # Why it was sent is inferred; here nearly all are right. Far from the sender, what
+            # follows a spurious time-out is taken for fast retransmission, and nothing else is
+            # wrong (docs/captures-accuracy.md).
             fast, late = scores["fast"], scores["time-out"]
             said = fast.right + late.right + scores["tail loss probe"].right
             if scenario.name == "spurious time-outs" and tap != "sender":
