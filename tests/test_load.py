@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -255,3 +256,27 @@ duration: 10 s
     found = METRICS["utilisation"].measure(dumbbell.run(file))
     (used,) = found.filter(found["pipe"] == "bottleneck/forward")["value"].to_list()
     assert 0.9 < used <= 1.05
+
+
+def test_the_use_of_a_line_of_cells_is_not_known(tmp_path: Path) -> None:
+    """CAKE counts cells of 53 bytes: a full line is not underused."""
+    file = tmp_path / "cells.yaml"
+    file.write_text(
+        """\
+dumbbell: 1
+name: cells
+template:
+  dumbbell:
+    pairs: 1
+    rtt: 40 ms
+    forward: {queue: {cake: {bandwidth: 20 Mbit/s, overhead: 44 bytes, atm: atm}}}
+flows: [{from: s1, to: d1, tcp: cubic}]
+duration: 5 s
+""",
+        encoding="utf-8",
+    )
+    results = dumbbell.run(file)
+    for metric in ("utilisation", "link_use"):
+        found = METRICS[metric].measure(results)
+        values = found.filter(found["pipe"] == "bottleneck/forward")["value"].to_list()
+        assert len(values) == 1 and math.isnan(values[0]), metric
