@@ -12,7 +12,7 @@ import dumbbell
 from dumbbell import scenario as scenario_module
 from dumbbell.experiment.load import load_text
 from dumbbell.limits import flows
-from dumbbell.metrics import METRICS
+from dumbbell.metrics import METRICS, jain_index
 from dumbbell.scenario import Scenario, read_scenario
 from tests.helpers import BASE
 
@@ -69,8 +69,50 @@ def test_the_fair_share_is_that_of_an_equal_division(tmp_path: Path) -> None:
     mean = sum(goodput.values()) / 2
     assert fair == {flow: pytest.approx(rate / mean) for flow, rate in goodput.items()}
     assert METRICS["fair_share_min"].measure(found)["value"].to_list() == [min(fair.values())]
+
+
+def test_the_share_is_of_the_bytes_that_a_bottleneck_carried(tmp_path: Path) -> None:
+    """The second flow comes 5 s later: its rate is not its share."""
+    found = results(BASE.replace("100 s", "20 s"), tmp_path)
+    carried = dict(found.flows.select("flow", "delivered_bytes").iter_rows())
     shares = values(found, "share")
-    assert shares == {flow: pytest.approx(value / 2) for flow, value in fair.items()}
+    assert shares == {flow: carried[flow] / sum(carried.values()) for flow in carried}
+    goodput = values(found, "goodput_mbps")
+    assert shares["flow2"] < goodput["flow2"] / sum(goodput.values()) - 0.05
+
+
+TWO_PATHS = """\
+dumbbell: 1
+name: paths
+hosts: {phone: {}, laptop: {}, server: {}}
+routers: {wifi: {}, lte: {}}
+links:
+  - {between: [phone, wifi], rate: 100 Mbit/s, delay: 5 ms, buffer: 100 packets}
+  - {between: [laptop, wifi], rate: 100 Mbit/s, delay: 5 ms, buffer: 100 packets}
+  - {between: [phone, lte], rate: 10 Mbit/s, delay: 20 ms, buffer: 100 packets}
+  - {between: [wifi, server], rate: 20 Mbit/s, delay: 5 ms, buffer: 100 packets}
+  - {between: [lte, server], rate: 1 Gbit/s, delay: 5 ms, buffer: 1000 packets}
+flows:
+  - {name: both, from: phone, to: server, mptcp: lia}
+  - {name: one, from: laptop, to: server, tcp: cubic}
+duration: 10 s
+"""
+
+
+def test_multipath_tcp_has_of_a_link_what_its_subflow_has(tmp_path: Path) -> None:
+    """What it gets over the path that it has alone is no share of the other."""
+    found = results(TWO_PATHS, tmp_path)
+    carried = dict(found.flows.select("flow", "delivered_bytes").iter_rows())
+    shared = carried["both/1"] + carried["one"]
+    assert values(found, "share") == {
+        "both": carried["both/1"] / shared,
+        "one": carried["one"] / shared,
+    }
+    rates = values(found, "goodput_mbps")
+    joint = values(found, "joint_share")
+    assert joint["both"] == pytest.approx(rates["both/1"] / (rates["both/1"] + rates["one"]))
+    jain = values(found, "link_jain", "pipe")["wifi-server/forward"]
+    assert jain == pytest.approx(jain_index([rates["both/1"], rates["one"]]))
 
 
 def test_a_flow_alone_shares_nothing(tmp_path: Path) -> None:

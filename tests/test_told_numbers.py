@@ -47,17 +47,26 @@ def flow(results: dumbbell.Results, name: str) -> dict[str, Any]:
 
 
 def test_a_short_common_time_is_no_standing_queue(tmp_path: Path) -> None:
-    """All flows send in 0.2 s of 10 s: nothing is told of that time alone."""
+    """Both flows send in 0.4 s of 10 s: nothing is told of that time alone."""
     bulk = "  - {from: s1, to: d1, tcp: cubic}"
-    short = "  - {from: s2, to: d2, start: 5 s, tcp: {congestion_control: cubic, bytes: 100 KB}}"
-    results = ran(tmp_path, f"{bulk}\n{short}", buffer="200 packets")
-    cell = one_cell(results)
+    first = "  - {from: s1, to: d1, stop: 5.2 s, tcp: cubic}"
+    second = "  - {from: s2, to: d2, start: 4.8 s, tcp: cubic}"
+    cell = one_cell(ran(tmp_path, f"{first}\n{second}", buffer="200 packets"))
     assert cell.load_share is not None and 0 < cell.load_share < 0.25
     assert not [one for one in findings([cell]) if one.rule == "standing queue"]
     assert "standing queue" not in nothing_stands_out([cell])
     alone = one_cell(ran(tmp_path, bulk, buffer="200 packets"))
     assert alone.load_share == 1
     assert [one for one in findings([alone]) if one.rule == "standing queue"]
+
+
+def test_a_short_flow_does_not_end_the_load(tmp_path: Path) -> None:
+    """100 kB beside a flow of 10 s: the queue stands for 10 s."""
+    bulk = "  - {from: s1, to: d1, tcp: cubic}"
+    short = "  - {from: s2, to: d2, start: 5 s, tcp: {congestion_control: cubic, bytes: 100 KB}}"
+    cell = one_cell(ran(tmp_path, f"{bulk}\n{short}", buffer="200 packets"))
+    assert cell.load_share == 1
+    assert [one for one in findings([cell]) if one.rule == "standing queue"]
 
 
 def test_the_use_of_phases_is_of_the_time_that_the_sentence_names(tmp_path: Path) -> None:
@@ -67,7 +76,7 @@ def test_the_use_of_phases_is_of_the_time_that_the_sentence_names(tmp_path: Path
     cell = one_cell(ran(tmp_path, flows, forward=forward))
     assert [phase.loaded for phase in cell.phases] == [False, True, True]
     (words,) = [one.sentence for one in findings([cell]) if one.rule == "underused"]
-    assert "while all TCP flows send: use 3–6 s " in words and "0–3 s" not in words
+    assert "under load: use 3–6 s " in words and "0–3 s" not in words
 
 
 def test_udp_that_starts_later_counts_in_the_common_time(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dumbbell.figures.thinning import thinned
 from dumbbell.metrics import Tables
 from dumbbell.metrics.definition import CONNECTIONS, CONTROLLED
 from dumbbell.metrics.fairness import jain_index
-from dumbbell.metrics.load import queueing_delay_samples
+from dumbbell.metrics.queue_delay import queueing_delay_samples
 from dumbbell.metrics.sockets import senders
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
 from dumbbell.summary.sockets import named

@@ -12,7 +12,7 @@ from dumbbell.figures.factor import series_name
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import Tables
-from dumbbell.metrics.load import queueing_delays_under_load
+from dumbbell.metrics.queue_delay import queueing_delays_under_load
 from dumbbell.rows import where_rows
 
 #: Points of a curve, and curves of a figure.

@@ -9,7 +9,7 @@ from dumbbell.metrics.definition import DATA, Metric, Tables, keys, present
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.goodput import GOODPUT
 from dumbbell.metrics.sharing import (
-    bulk_rates_by_pipe,
+    bulk_amounts_by_pipe,
     fair_shares,
     lasting_flows,
     shares,
@@ -46,8 +46,13 @@ def joint_windows(tables: Tables) -> pl.DataFrame:
 
 
 def _measure(tables: Tables) -> pl.DataFrame:
+    return _measure_parts(tables).filter(pl.col("kind").is_in(DATA))
+
+
+def _measure_parts(tables: Tables) -> pl.DataFrame:
+    """Of each flow, and of each subflow of Multipath TCP."""
     tables = without_arrivals(tables)
-    frame = GOODPUT.measure(tables).filter(pl.col("kind").is_in(DATA))
+    frame = GOODPUT.computed(tables).filter(pl.col("kind").is_in((*DATA, "subflow")))
     windows = joint_windows(tables)
     frame = frame.join(windows, on="run", how="left", maintain_order="left")
     apart = windows.filter(~pl.col("whole"))
@@ -98,11 +103,12 @@ JOINT_SHARE = Metric(
     label="Joint share of the bottleneck",
     unit="share",
     formula="joint_goodput_mbps / its sum over the TCP, MPTCP, QUIC and UDP flows with the same "
-    "bottleneck (without flows of arrivals); NaN for a flow that has its bottleneck alone",
-    place="goodput of each flow; its bottleneck is the narrowest pipe of its path",
+    "bottleneck (without flows of arrivals); of a Multipath TCP connection over its subflows that "
+    "share one. NaN for a flow that has its bottleneck alone",
+    place="goodput of each flow, and subflow; its bottleneck is the narrowest pipe of its path",
     window=WORDS,
     source="RFC 5166 §2.4.1 (fairness between flows)",
-    computed=lambda tables: shares(tables, JOINT_GOODPUT),
+    computed=lambda tables: shares(tables, _measure_parts),
     bounds=(0.0, 1.0),
 )
 
@@ -115,13 +121,13 @@ JOINT_FAIR_SHARE = Metric(
     place=JOINT_SHARE.place,
     window=WORDS,
     source="equal division as in RFC 5166 §2.4.1; below 10 % `dumbbell run` says that it starves",
-    computed=lambda tables: fair_shares(tables, JOINT_GOODPUT),
+    computed=lambda tables: fair_shares(tables, _measure_parts),
 )
 
 
 def _measure_jain(tables: Tables) -> pl.DataFrame:
-    found = bulk_rates_by_pipe(tables, JOINT_GOODPUT)
-    index = pl.col("mbps").map_elements(
+    found = bulk_amounts_by_pipe(tables, _measure_parts)
+    index = pl.col("amounts").map_elements(
         lambda rates: jain_index(rates.to_numpy()) if len(rates) > 1 else _NONE,
         return_dtype=pl.Float64,
     )
@@ -138,7 +144,7 @@ LINK_JAIN = Metric(
     unit="",
     formula="(Σ x)² / (n · Σ x²) over joint_goodput_mbps of the n lasting bulk flows that the "
     "pipe limits; NaN with fewer than two",
-    place="goodput of each flow; the narrowest pipe of its path",
+    place="goodput of each flow, and subflow; the narrowest pipe of its path",
     window=WORDS,
     source="Jain, Chiu, Hawe: DEC-TR-301, 1984; RFC 5166 §2.4.1",
     computed=_measure_jain,

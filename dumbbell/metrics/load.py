@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Iterator, Mapping, Sequence
-
 import polars as pl
 
 from dumbbell.limits.flows import longest_frame_bytes
@@ -12,15 +9,12 @@ from dumbbell.limits.pipes import (
     capacity_bits,
     frames_exceed_wire,
     is_in_cells,
-    pipes_of,
     policed_bits,
-    rate_steps,
     surplus_bits,
 )
 from dumbbell.metrics.active import active_windows
 from dumbbell.metrics.definition import (
     CONNECTIONS,
-    Measurement,
     Metric,
     Tables,
     keys,
@@ -32,23 +26,28 @@ from dumbbell.metrics.joint import between
 from dumbbell.scenario import Pipe, Scenario, shared_scenario
 
 WORDS = (
-    "the time in which all TCP flows that were opened are under way: from the latest start_ns to "
-    "the earliest end_ns; the whole run if there is none"
+    "the time of load: from the latest start_ns to the earliest end_ns of the TCP flows that live "
+    "for at least half of the time in which any is under way; the whole run if there is none"
 )
 
 
 def load_windows(tables: Tables) -> pl.DataFrame:
     """The time of load of each run: `run`, `load_start_ns`, `load_end_ns`, `first_start_ns`.
 
-    `first_start_ns` is when the first TCP flow starts: before it the line is idle. `common` is
-    false where the TCP flows have no time in common, and the time is that of the run.
+    It is the time in which all TCP flows are under way that live for at least half of the time of
+    all: short ones come and go in it. `first_start_ns` is when the first TCP flow starts: before it
+    the line is idle. `common` is false where those flows have no time in common, and the time is
+    that of the run.
     """
     tcp = pl.col("kind").is_in(CONNECTIONS) & (pl.col("start_ns") >= 0)
+    start, end = pl.col("start_ns"), pl.col("end_ns")
+    under_way_ns = end.filter(tcp).max() - start.filter(tcp).min()
+    lasting = tcp & (2 * (end - start) >= under_way_ns)
     found = tables.flows.group_by("run").agg(
-        pl.col("start_ns").filter(tcp).max().alias("load_start_ns"),
-        pl.col("end_ns").filter(tcp).min().alias("load_end_ns"),
-        pl.col("start_ns").filter(tcp).min().alias("first_start_ns"),
-        pl.col("end_ns").max().alias("last_ns"),
+        start.filter(lasting).max().alias("load_start_ns"),
+        end.filter(lasting).min().alias("load_end_ns"),
+        start.filter(tcp).min().alias("first_start_ns"),
+        end.max().alias("last_ns"),
     )
     some = (pl.col("load_end_ns") > pl.col("load_start_ns")).fill_null(value=False)
     return found.select(
@@ -61,7 +60,7 @@ def load_windows(tables: Tables) -> pl.DataFrame:
 
 
 def _measure_load_share(tables: Tables) -> pl.DataFrame:
-    """Length of the common time of the TCP flows over that of all flows of the run."""
+    """Length of the time of load over that of all flows of the run."""
     windows = load_windows(tables).filter("common").join(active_windows(tables), on="run")
     length_ns = pl.col("load_end_ns") - pl.col("load_start_ns")
     share = length_ns / (pl.col("end_ns") - pl.col("begin_ns"))
@@ -72,7 +71,7 @@ def _measure_load_share(tables: Tables) -> pl.DataFrame:
     )
 
 
-#: Of a flow that lives as long as the time of load but for the rest of this share, all bytes count.
+#: Of a flow of which this share of its life is in the time of load, all bytes count.
 _SAME_LIFE = 0.99
 
 
@@ -92,7 +91,8 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
         .join(windows.drop("end_ns"), on="run")
     )
     window_ns = pl.col("until_ns") - pl.col("begin_ns")
-    alike = window_ns >= _SAME_LIFE * (pl.col("end_ns") - pl.col("start_ns"))
+    inside_ns = pl.min_horizontal("until_ns", "end_ns") - pl.max_horizontal("begin_ns", "start_ns")
+    alike = inside_ns >= _SAME_LIFE * (pl.col("end_ns") - pl.col("start_ns"))
     flows = flows.with_columns(alike.alias("alike"))
     if tables.has("samples") and not flows["alike"].all():
         grown = between(tables, windows.select("run", "begin_ns", "end_ns"))
@@ -108,97 +108,6 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
     return runs.join(carried, on="run", how="left", maintain_order="left").with_columns(
         pl.col("value").fill_null(float("nan"))
     )
-
-
-#: Queueing delay of a row of `queues` with the pipe's `rate_bps` at that time, in ms: the mean
-#: time in the queue of the packets that left since the row before. Where that is not known, it is
-#: what waits over the rate. Without a rate it is null.
-QUEUEING_DELAY_MS = pl.coalesce(
-    pl.col("sojourn_mean_ns").fill_nan(None) / 1e6,
-    pl.when(pl.col("rate_bps") > 0).then(pl.col("queued_bytes") * 8e3 / pl.col("rate_bps")),
-)
-
-
-def queueing_delays(tables: Tables, quantiles: Mapping[str, float]) -> pl.DataFrame:
-    """Quantiles of the queueing delay in the time of load, in ms.
-
-    One row per run and pipe with samples of its queue: `run`, `pipe`, a column per quantile.
-    """
-    schema = {"run": pl.String, "pipe": pl.String, **dict.fromkeys(quantiles, pl.Float64)}
-    done = [pl.DataFrame(schema=schema)]
-    found = [
-        pl.col("delay_ms").quantile(share, "linear").alias(name)
-        for name, share in quantiles.items()
-    ]
-    for part in queueing_delays_under_load(tables):
-        done.append(part.group_by("run", "pipe").agg(found).select(list(schema)))
-    return pl.concat(done)
-
-
-def queueing_delays_under_load(tables: Tables) -> Iterator[pl.DataFrame]:
-    """Parts of `run`, `pipe`, `delay_ms` (null: not known): each sample in the time of load."""
-    known = _pipe_rates(tables)
-    windows = load_windows(tables)
-    columns = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
-    inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
-    for part in tables.parts("queues", columns):
-        one = _with_rate(part, known).join(windows, on="run").filter(inside)
-        yield one.select("run", "pipe", QUEUEING_DELAY_MS.alias("delay_ms"))
-
-
-def _pipe_rates(tables: Tables) -> pl.DataFrame:
-    """`run`, `pipe`, `time_ns`, `rate_bps`: from when each direction of a link has which rate."""
-    of_texts: dict[str, list[tuple[str, int, float | None]]] = {}
-    none: list[tuple[int, float | None]] = [(0, None)]
-    rows = []
-    for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
-        if text not in of_texts:
-            of_texts[text] = [
-                (name, *step)
-                for name, pipe in pipes_of(shared_scenario(text)).items()
-                for step in [*rate_steps(pipe)] or none
-            ]
-        rows += [(run, *one) for one in of_texts[text]]
-    names = {"run": pl.String, "pipe": pl.String}
-    schema = {**names, "time_ns": pl.Int64, "rate_bps": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row").sort("time_ns")
-
-
-def _with_rate(queues: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `queues` of known pipes, with the rate that each has at that time."""
-    by = ["run", "pipe"]
-    if rates.select(by).is_duplicated().any():
-        known = queues.join(rates.select(by).unique(), on=by, how="semi").sort("time_ns")
-        return known.join_asof(rates, on="time_ns", by=by, check_sortedness=False)
-    return queues.join(rates.drop("time_ns"), on=by)
-
-
-def queueing_delay_samples(tables: Tables, runs: Sequence[str]) -> pl.DataFrame:
-    """`run`, `pipe`, `time_ns`, `sent_bytes`, `delay_ms` (null: not known) of queues of runs."""
-    columns = ("pipe", "time_ns", "sent_bytes", "queued_bytes", "sojourn_mean_ns")
-    rows = _with_rate(tables.of_runs("queues", runs, columns), _pipe_rates(tables))
-    known = rows.select("run", *columns[:3], QUEUEING_DELAY_MS.alias("delay_ms"))
-    return known.sort("run", "pipe", "time_ns")
-
-
-_QUANTILES = {10: 0.10, 50: 0.50, 95: 0.95}
-#: Quantiles of the results that are alive: going through their queues takes a while.
-_KNOWN: weakref.WeakKeyDictionary[Tables, pl.DataFrame] = weakref.WeakKeyDictionary()
-
-
-def _queue_delay(percent: int) -> Measurement:
-    """A measurement of this percentile of the queueing delay."""
-
-    def measure(tables: Tables) -> pl.DataFrame:
-        if (found := _KNOWN.get(tables)) is None:
-            quantiles = {str(name): share for name, share in _QUANTILES.items()}
-            found = _KNOWN[tables] = queueing_delays(tables, quantiles)
-        base = tables.pipes.select(*keys(tables), "pipe")
-        value = pl.col(str(percent)).fill_null(float("nan")).alias("value")
-        joined = base.join(found, on=["run", "pipe"], how="left", maintain_order="left")
-        return joined.select(*keys(tables), "pipe", value)
-
-    return measure
 
 
 #: Of what a pipe can carry in a window, the most that may have been under way when it began.
@@ -263,8 +172,9 @@ def _measure_utilisation(tables: Tables) -> pl.DataFrame:
 
 
 _GROWTH = (
-    "8 · growth of delivered_bytes / time (samples). Without samples, and where the time is 99 % "
-    "of each flow's life or more: delivered_bytes / time. NaN if neither is known of a flow"
+    "8 · growth of delivered_bytes / time (samples). Without samples, and where 99 % of each "
+    "flow's life or more are in that time: delivered_bytes / time. NaN if neither is known of a "
+    "flow"
 )
 
 UPLOAD = Metric(
@@ -310,29 +220,12 @@ UTILISATION = Metric(
     bounds=(0.0, 1.0 + _SURPLUS_MOST),
 )
 
-QUEUE_DELAYS = tuple(
-    Metric(
-        name=f"queue_delay_p{percent}_ms",
-        label=f"{percent}th percentile of the queueing delay",
-        unit="ms",
-        formula=f"{percent}th percentile over the samples of the queue in the time of load. A "
-        "sample is the mean time in the queue of the packets that left since the previous sample; "
-        "if that is not known, queued bytes / rate. NaN without samples of queues",
-        place="each direction of each link",
-        window=WORDS,
-        source="RFC 5481 §3 (a quantile of delay), at one queue",
-        computed=_queue_delay(percent),
-        of=("pipe",),
-    )
-    for percent in _QUANTILES
-)
-
 LOAD_SHARE = Metric(
     name="load_share",
     label="Share of the time of load",
     unit="share",
-    formula="time in which all TCP flows that were opened are under way / time in which any flow "
-    "is; NaN if the TCP flows have no time in common",
+    formula="time of load (in which all TCP flows are under way that live for half of the time of "
+    "all) / time in which any flow is; NaN if they have no time in common",
     place="the senders",
     window="from the first start_ns to the last end_ns of the run's flows",
     source="how much of a run the percentiles of its queueing delay stand for",
@@ -341,4 +234,4 @@ LOAD_SHARE = Metric(
     bounds=(0.0, 1.0),
 )
 
-METRICS = (UPLOAD, DOWNLOAD, UTILISATION, *QUEUE_DELAYS, LOAD_SHARE)
+METRICS = (UPLOAD, DOWNLOAD, UTILISATION, LOAD_SHARE)

@@ -15,7 +15,8 @@ import polars as pl
 from dumbbell.limits.outages import outages, within
 from dumbbell.limits.pipes import capacity_bits, pipes_of
 from dumbbell.metrics.definition import Tables
-from dumbbell.metrics.load import load_windows, queueing_delay_samples
+from dumbbell.metrics.load import load_windows
+from dumbbell.metrics.queue_delay import queueing_delay_samples
 from dumbbell.metrics.settling import Series, delays_ms, settled_ms, settled_s
 from dumbbell.scenario import Flow, Pipe, Scenario
 

@@ -24,7 +24,7 @@ _TIMES_MEDIAN, _TARGET_MS = 2.0, 5.0
 
 
 def delays_ms(series: Series, begin_ns: int, end_ns: int) -> NDArray[Any]:
-    """Known queueing delays of the samples in a stretch, as `load.QUEUEING_DELAY_MS`."""
+    """Known queueing delays of the samples in a stretch, as `queue_delay` defines them."""
     times = series["time_ns"]
     delays = series["delay_ms"][(times > begin_ns) & (times <= end_ns)]
     return delays[delays >= 0]  # NaN: not known

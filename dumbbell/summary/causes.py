@@ -70,7 +70,7 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
 
 
 def of_underuse(cell: CellLine, link: LinkLine, *, loaded: bool) -> str:
-    """Why a bottleneck with bulk traffic is not full, or not while all TCP flows send (loaded)."""
+    """Why a bottleneck with bulk traffic is not full, or not under load (loaded)."""
     phases = [phase for phase in cell.phases if phase.loaded or not loaded]
     told = (
         _use_by_phase(cell, link, phases),

@@ -61,8 +61,7 @@ class CellLine:
         segments_per_recovery: Fast retransmissions per recovery.
         recovery_ms: Time of recovery from a loss.
         page_connections: Number of connections that pages opened.
-        load_share: Share of the time of all flows in which all TCP flows are under way; None if
-            there is no such time.
+        load_share: Share of the time of all flows that is the time of load; None if there is none.
     """
 
     levels: dict[str, str]

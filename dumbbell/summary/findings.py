@@ -20,8 +20,8 @@ STANDING_MS = 5 * TARGET_MS
 STANDING_RTTS = 2
 #: A bottleneck with bulk traffic that carries less of its rate is underused.
 UNDERUSED = 0.9
-#: What holds while all TCP flows send is told if that is so much of the time in which any flow is
-#: under way: of the default 500 samples of a queue more than a hundred, enough for a percentile.
+#: What holds under load is told if the time of load is so much of that in which any flow is under
+#: way: of the default 500 samples of a queue more than a hundred, enough for a percentile.
 SUBSTANTIAL = 0.25
 #: A bottleneck that drops a larger part of its packets is lossy.
 LOSSY = 0.03
@@ -165,24 +165,24 @@ def _underused(cell: CellLine) -> Iterable[_Case]:
         (link,) = [link for link in cell.links if _use(cell, link) == max(used)][:1]
         who = f"{arrow(link.pipe)} carries only" if len(used) == 1 else "no link carries more than"
         loaded = _told_under_load(cell, link)
-        when = " while all TCP flows send" if loaded else ""
+        when = " under load" if loaded else ""
         words = f"{who} {_percent(max(used))} of what it could{when}"
         yield UNDERUSED / max(max(used), 1e-3), words, causes.of_underuse(cell, link, loaded=loaded)
 
 
 def _brief(cell: CellLine) -> bool:
-    """True if all TCP flows send at the same time only for a small part of the time of load."""
+    """True if the time of load is a small part of that in which any flow is under way."""
     return cell.load_share is not None and cell.load_share < SUBSTANTIAL
 
 
 def _told_under_load(cell: CellLine, link: LinkLine) -> bool:
-    """True if the use of a link is told of the time in which all TCP flows send."""
+    """True if the use of a link is told of the time of load."""
     known = link.used_under_load is not None and cell.load_share is not None
     return known and not _brief(cell)
 
 
 def _use(cell: CellLine, link: LinkLine) -> float | None:
-    """Use of a link while all TCP flows send; if that tells little, while any is under way."""
+    """Use of a link under load; if that tells little, while any flow is under way."""
     return link.used_under_load if _told_under_load(cell, link) else link.used
 
 

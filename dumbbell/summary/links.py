@@ -51,8 +51,8 @@ class LinkLine:
         pipe: Link and direction.
         throughput_mbps: Bits of frames that it carried while flows are under way.
         used: Share of what it could carry in that time.
-        used_under_load: The same while all TCP flows are under way, from samples of its queue; None
-            also where frames are longer on its wire.
+        used_under_load: The same in the time of load, from samples of its queue; None also where
+            frames are longer on its wire.
         marked: Share of the packets offered that was marked (ECN); None if none was.
         dropped: Share of the packets offered.
         delay_p10_ms: Quantile of the queueing delay in the time of load, as the next two.

@@ -94,8 +94,8 @@ _CAPTIONS = {
     "goodput Mbit/s": "Goodput: payload of all flows in both directions, while any is under way.",
     "use": "Use: share of what a link could carry while any flow is under way, the largest.",
     "queue ms p50": (
-        "Queueing delay (means over a sample): while all TCP flows last (if never, in the whole "
-        "run), where it is largest."
+        "Queueing delay (means over a sample): while all long TCP flows last (if never, in the "
+        "whole run), where it is largest."
     ),
     "marked": "Marked: by ECN, at the bottleneck where most are.",
     "dropped": "Dropped: at the bottleneck where most are.",
