@@ -52,11 +52,13 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
     pipe = cell.setting.pipes[link.pipe]
     if pipe.discipline != "drop_tail":
         return ""
-    kinds = {flow.algorithm for flow in cell.flows if flow.algorithm != "ping"}
-    kinds = {kind for kind in kinds if _share(cell, kind) > _MUCH}
-    if any(flow.bulk for flow in cell.flows):
+    flows = [flow for flow in at(cell, link.pipe) if flow.algorithm != "ping"]
+    kinds = {flow.algorithm for flow in flows if _share(cell, flow.algorithm) > _MUCH}
+    if _sent_mbps(flows, "UDP") > link.throughput_mbps:
+        kinds = {"UDP"}
+    elif bulk := {flow.algorithm for flow in flows if flow.bulk}:
         # A flow that always has data fills the queue, even at a small share of the rate.
-        kinds = kinds - {"UDP"} or {flow.algorithm for flow in cell.flows if flow.bulk}
+        kinds = kinds - {"UDP"} or bulk
     limit = f"the queue limit is {_limit(pipe)}"
     if pipe.limit_bytes is None:
         limit = "the queue has no limit"
@@ -64,6 +66,8 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
         limit += f" ({span_ms(pipe.limit_ms)} ms of full frames)"
     if not kinds:
         return limit
+    if kinds == {"UDP"}:
+        return f"{limit}, and UDP sends more than the link carries"
     if kinds <= set(_BY_MODEL):
         return f"{limit}, and BBR keeps up to two BDP in flight"
     return f"{limit}, and {_fill(sorted(kinds - set(_BY_MODEL)))} it until it drops"
@@ -144,7 +148,11 @@ def of_unequal_shares(cell: CellLine, one: FlowLine) -> str:
 
 
 def _rtts(groups: list[FlowLine]) -> str:
-    """`base RTTs from 10 to 30 ms, with queues 62 to 192 ms`; empty if they are much the same."""
+    """`base RTTs from 10 to 30 ms, with queues 62 to 192 ms`; empty if they are much the same.
+
+    Flows of several paths have several.
+    """
+    groups = [flow for flow in groups if flow.hops]
     base = [limit for flow in groups if flow.base_rtt_ms is not None for limit in flow.base_rtt_ms]
     if not base or max(base) <= _RTT_APART * min(base):
         return ""
@@ -180,6 +188,15 @@ def _share(cell: CellLine, kind: str) -> float:
     rates = [(own, rate) for own, rate in rates if rate > 0]
     whole = sum(rate for _, rate in rates)
     return sum(rate for own, rate in rates if own == kind) / whole if whole else 0.0
+
+
+def _sent_mbps(flows: list[FlowLine], kind: str) -> float:
+    """Payload that datagrams of this kind carried into the network, Mbit/s."""
+    return sum(
+        flow.goodput_mbps.mean * flow.count / (1 - flow.lost)
+        for flow in flows
+        if flow.algorithm == kind and flow.lost is not None and flow.lost < 1
+    )
 
 
 def _use_by_phase(cell: CellLine, link: LinkLine, phases: list[Phase]) -> str:

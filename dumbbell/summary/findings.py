@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from dumbbell.metrics import jain_index
 from dumbbell.metrics.numbers import number
 from dumbbell.summary import causes
 from dumbbell.summary.cells import CellLine
@@ -161,13 +162,25 @@ def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:
 
 def _underused(cell: CellLine) -> Iterable[_Case]:
     used = [share for link in cell.links if (share := _use(cell, link)) is not None]
-    if cell.bulk and used and max(used) < UNDERUSED:
+    if cell.bulk and used and max(*used, _fullest_in_turn(cell)) < UNDERUSED:
         (link,) = [link for link in cell.links if _use(cell, link) == max(used)][:1]
         who = f"{arrow(link.pipe)} carries only" if len(used) == 1 else "no link carries more than"
         loaded = _told_under_load(cell, link)
         when = " under load" if loaded else ""
         words = f"{who} {_percent(max(used))} of what it could{when}"
         yield UNDERUSED / max(max(used), 1e-3), words, causes.of_underuse(cell, link, loaded=loaded)
+
+
+def _fullest_in_turn(cell: CellLine) -> float:
+    """Use of the fullest link of each phase, by its length; 0 if that of one is not known."""
+    lengths = [phase.end_s - phase.begin_s for phase in cell.phases]
+    if not lengths or not all(phase.used for phase in cell.phases):
+        return 0.0
+    used = [
+        max(phase.used.values()) * length
+        for phase, length in zip(cell.phases, lengths, strict=True)
+    ]
+    return sum(used) / sum(lengths)
 
 
 def _brief(cell: CellLine) -> bool:
@@ -214,11 +227,17 @@ def _unequal(cell: CellLine) -> Iterable[_Case]:
     if not groups:
         return
     index = link.jain or 0.0
+    gravity = 1 + _PER_JAIN * (UNEQUAL - index)
+    words = f"flows share {arrow(link.pipe)} unequally (Jain's index {number(index)}"
+    each = [(flow.joint_share or 0.0) / flow.count for flow in groups for _ in range(flow.count)]
+    if len(groups) > 1 and jain_index(each) >= UNEQUAL:
+        # Equal on average over the repeats: in each, other flows have more.
+        yield gravity, f"{words}; which of them has more changes from repeat to repeat)", ""
+        return
     most = max(groups, key=lambda flow: (flow.joint_share or 0.0) / flow.count)
     share = _percent(most.joint_share or 0.0)
     taken = f"; {most.title} takes {share} while all send" if len(groups) > 1 else ""
-    words = f"flows share {arrow(link.pipe)} unequally (Jain's index {number(index)}{taken})"
-    yield 1 + _PER_JAIN * (UNEQUAL - index), words, causes.of_unequal_shares(cell, most)
+    yield gravity, f"{words}{taken})", causes.of_unequal_shares(cell, most)
 
 
 _RULES: dict[str, _Rule] = {
