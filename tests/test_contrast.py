@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell.cli import app
-from dumbbell.compare.contrast import contrasts
+from dumbbell.compare.contrast import Contrast, contrasts
 from dumbbell.errors import DumbbellError
+from dumbbell.metrics.paired import ALPHA, compared
 
 TEXT = """\
 dumbbell: 1
@@ -106,3 +108,14 @@ def test_a_metric_without_its_table_names_the_table(tmp_path: Path) -> None:
     results = dumbbell.run(tmp_path / "e.yaml", store=tmp_path / "store", repeats=2)
     with pytest.raises(DumbbellError, match="voice_mos: the runs kept no probes; `sampling"):
         contrasts(results, "cc", metrics=["voice_mos"])
+
+
+def test_a_difference_of_many_comparisons_is_not_shown_by_its_own_interval() -> None:
+    """Holm's p is above 5 %, though this interval alone leaves 0 out."""
+    alone = compared([1.0, 2.0, 3.0, 2.0], [0.0, 0.2, 0.1, 0.3])
+    assert alone.p < ALPHA
+    one = Contrast("goodput_mbps", "", "a", "b", (2.0, 0.15), alone, min(1.0, 24 * alone.p))
+    assert one.words.startswith("no difference shown among all comparisons; alone (")
+    assert replace(one, p=1.0, paired=replace(alone, p=0.5)).words.startswith(
+        "no difference shown ("
+    )

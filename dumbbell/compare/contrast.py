@@ -68,6 +68,8 @@ class Contrast:
             return f"one repeat differs by {number(moved.mean)}"
         between = f"({number(moved.low)} to {number(moved.high)})"
         if not self.shown:
+            if self.paired.p < ALPHA:  # Of so many comparisons, some lie apart by chance.
+                return f"no difference shown among all comparisons; alone {between}"
             return f"no difference shown {between}"
         return f"{'higher' if moved.mean > 0 else 'lower'} by {number(abs(moved.mean))} {between}"
 

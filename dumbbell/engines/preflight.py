@@ -116,7 +116,7 @@ def _of_flow(known: NetworkLimits, flow: Flow, places: Mapping[int, str]) -> Ite
         netem, rate = pipe["queue"].get("netem"), rate_of(pipe)
         if netem is None or rate is None:
             continue
-        product = rate * limits.base_rtt_s / 8 / FRAME_BYTES
+        product = rate * limits.base_rtt_s / 8 / limits.frame_bytes
         if netem["limit_packets"] < product:
             yield Concern(
                 f"{places[id(pipe)]}.queue.netem.limit_packets",
@@ -140,7 +140,8 @@ def refused_in_real_time(scenario: str) -> Concern | None:
         out = known.paths.between(flow["from"], flow["to"])
         if flow["traffic"].keys() & {"tcp", "quic"}:
             # A pure ACK for every second segment.
-            sent = 1.5 * known.of(flow["name"]).rate_bps / 8 / FRAME_BYTES
+            limits = known.of(flow["name"])
+            sent = 1.5 * limits.rate_bps / 8 / limits.frame_bytes
         else:
             sent = _datagrams_per_s(flow)
         hops += sent * max(map(len, out), default=0)

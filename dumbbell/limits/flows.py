@@ -9,10 +9,17 @@ from functools import cached_property, lru_cache
 from dumbbell.limits.buckets import least_delay_ns, netem_of
 from dumbbell.limits.outages import Stretch, outages, union
 from dumbbell.limits.paths import Paths
-from dumbbell.limits.pipes import OPPORTUNITY_BYTES, delay_ns, least_time_s, own_rate_of, rate_of
+from dumbbell.limits.pipes import (
+    ETHERNET_HEADER_BYTES,
+    OPPORTUNITY_BYTES,
+    delay_ns,
+    least_time_s,
+    own_rate_of,
+    rate_of,
+    wire_bytes,
+)
 from dumbbell.scenario import Pipe, Scenario, shaper_of, shared_scenario
 
-ETHERNET_HEADER_BYTES = 14
 TIMESTAMPS_BYTES = 12
 #: Ethernet, IPv4 and TCP headers with the timestamps option, in bytes, around a TCP payload.
 TCP_OVERHEAD_BYTES = ETHERNET_HEADER_BYTES + 20 + 20 + TIMESTAMPS_BYTES
@@ -27,13 +34,16 @@ class FlowLimits:
     `rate_bps`: capacity of all its paths together (Ethernet frames without FCS; infinite where
     nothing limits), `base_rtt_s`: round trip without any queue over the longest of its paths,
     `paths`: number of paths its data may take, `buffer_packets`: room in the queues of the
-    bottlenecks (NaN where a queue has no limit in packets).
+    bottlenecks (NaN where a queue has no limit in packets), `frame_bytes`: Ethernet frame of a full
+    segment, `wire_bytes`: what it takes on the narrowest link, with cells and overhead.
     """
 
     rate_bps: float
     base_rtt_s: float
     paths: int
     buffer_packets: float
+    frame_bytes: int = FRAME_BYTES
+    wire_bytes: int = FRAME_BYTES
 
     @property
     def bdp_bytes(self) -> float:
@@ -42,13 +52,13 @@ class FlowLimits:
 
     @property
     def bdp_packets(self) -> float:
-        """Bandwidth × base RTT in full frames of 1514 bytes."""
-        return self.bdp_bytes / FRAME_BYTES
+        """Bandwidth × base RTT in full frames, as they are on the wire."""
+        return self.bdp_bytes / self.wire_bytes
 
     @property
     def goodput_limit_mbps(self) -> float:
-        """Highest possible TCP goodput: the share of payload in full frames (1448 of 1514)."""
-        return self.rate_bps * 1e-6 * (FRAME_BYTES - TCP_OVERHEAD_BYTES) / FRAME_BYTES
+        """Highest possible TCP goodput: the share of payload in what full frames take."""
+        return self.rate_bps * 1e-6 * (self.frame_bytes - TCP_OVERHEAD_BYTES) / self.wire_bytes
 
 
 #: With more paths, only what all of them pass can be said to limit a flow.
@@ -71,7 +81,7 @@ class NetworkLimits:
         """
         alike = self.paths.alike(flow)
         if alike not in self._flows:
-            self._flows[alike] = _limits(*self.paths.of(alike))
+            self._flows[alike] = _limits(*self.paths.of(alike), self.paths.frame_bytes(alike))
         return self._flows[alike]
 
     def narrowest_pipes(self, flow: str) -> list[str]:
@@ -127,7 +137,7 @@ def narrowest_pipes(scenario: str | Scenario, flow: str) -> list[str]:
     return network_limits(scenario).narrowest_pipes(flow)
 
 
-def _limits(out: list[list[Pipe]], back: list[list[Pipe]]) -> FlowLimits:
+def _limits(out: list[list[Pipe]], back: list[list[Pipe]], frame_bytes: int) -> FlowLimits:
     narrowest = {id(pipe): pipe for pipe in (min(path, key=_rate) for path in out)}
     rtt = max(map(_delay, out)) + max(map(_delay, back))
     return FlowLimits(
@@ -135,6 +145,8 @@ def _limits(out: list[list[Pipe]], back: list[list[Pipe]]) -> FlowLimits:
         base_rtt_s=rtt,
         paths=len(out),
         buffer_packets=sum(map(_room, narrowest.values())),
+        frame_bytes=frame_bytes,
+        wire_bytes=max(wire_bytes(pipe, frame_bytes) for pipe in narrowest.values()),
     )
 
 

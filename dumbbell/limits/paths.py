@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dumbbell._core import Network
+from dumbbell.limits.pipes import ETHERNET_HEADER_BYTES
 from dumbbell.scenario import Arrivals, Flow, Pipe, Scenario, Subflow
 
 
@@ -40,6 +41,11 @@ class Paths:
         """The name under which its paths are known: its own, or that of its arrivals (`web.17`)."""
         process = flow.rpartition(".")[0]
         return process if process in self._arrivals and flow not in self._flows else flow
+
+    def frame_bytes(self, flow: str) -> int:
+        """Ethernet frame of a full segment: of the smaller MTU of a flow's two hosts."""
+        ends = [self._mtus[one[end]] for one, _ in self._ends(flow) for end in ("from", "to")]
+        return ETHERNET_HEADER_BYTES + min(ends)
 
     def _walked(self, start: str, end: str) -> list[list[Pipe]]:
         links = self.spec["links"]
@@ -78,6 +84,11 @@ class Paths:
             if link["name"] in own or not hosts & {link["a"], link["b"]}
         ]
         return Paths({**self.spec, "links": links})
+
+    @cached_property
+    def _mtus(self) -> dict[str, int]:
+        nodes = self.spec["nodes"]
+        return {one["name"]: tcp["mtu_bytes"] if (tcp := one["tcp"]) else 1500 for one in nodes}
 
     @cached_property
     def _flows(self) -> dict[str, Flow]:

@@ -176,6 +176,22 @@ def frames_exceed_wire(pipe: Pipe) -> bool:
     return bool(framing["overhead_bytes"] < 0 and not framing["atm"])
 
 
+#: A cell of ATM, and what it carries (ITU-T I.361).
+_CELL_BYTES, _CELL_PAYLOAD_BYTES = 53, 48
+
+
+def wire_bytes(pipe: Pipe, frame_bytes: int) -> int:
+    """Bytes that a frame takes on the wire of a link, with its overhead, padding and cells."""
+    framing, cake = pipe["framing"], pipe["queue"].get("cake")
+    overhead, least, cells = framing["overhead_bytes"], framing["mpu_bytes"], framing["atm"]
+    if cake is not None and cake["bandwidth_bps"]:
+        # CAKE counts from the IP packet on; ptm carries 64 of 65 bytes.
+        overhead, least = cake["overhead_bytes"] - ETHERNET_HEADER_BYTES, cake["mpu_bytes"]
+        cells = cake["atm"] == "atm"
+    framed = max(frame_bytes + overhead, least)
+    return int(-(-framed // _CELL_PAYLOAD_BYTES) * _CELL_BYTES if cells else framed)
+
+
 def least_time_s(pipe: Pipe, frames_bytes: float) -> float:
     """Least time in which so many bytes of frames pass, whatever its rate just is."""
     least = 0.0

@@ -69,9 +69,10 @@ def phases(
         runs: Run of the cell → rows of its flows.
         spec: Their scenario.
     """
-    boundaries = {run: _boundaries_ns(rows, spec) for run, rows in runs.items()}
+    every = [_boundaries_ns(rows, spec) for rows in runs.values()]
+    boundaries = dict(zip(runs, _in_all(every, _CLOSE * spec["duration_ns"]), strict=True))
     counts = {len(times) for times in boundaries.values()}
-    if len(counts) != 1 or not 2 < counts.pop() <= _MOST + 1 or not tables.has("samples"):
+    if not counts or not 2 < counts.pop() <= _MOST + 1 or not tables.has("samples"):
         return []
     columns = ("time_ns", "delivered_bytes")
     frame = tables.of_runs("samples", list(runs), ["flow", *columns])
@@ -190,6 +191,23 @@ def _boundaries_ns(flows: Iterable[Mapping[str, Any]], spec: Scenario) -> list[i
         if time - found[-1] > _CLOSE * whole and last - time > _CLOSE * whole:
             found.append(time)
     return [*found, last]
+
+
+def _in_all(runs: list[list[int]], close_ns: float) -> list[list[int]]:
+    """Of each run the first and last boundary, and those that all runs have at about that time."""
+
+    def nearest(times: list[int], time: int) -> int:
+        return min(times, key=lambda other: abs(other - time))
+
+    kept = [[times[0]] for times in runs]
+    for time in runs[0][1:-1] if runs else ():
+        same = [nearest(times[1:-1] or [times[-1]], time) for times in runs]
+        # Of two boundaries with one near both of them, the nearer has it.
+        mutual = all(nearest(runs[0][1:-1], other) == time for other in same)
+        if mutual and all(abs(other - time) <= close_ns for other in same):
+            for times, other in zip(kept, same, strict=True):
+                times.append(other)
+    return [[*times, own[-1]] for times, own in zip(kept, runs, strict=True)]
 
 
 def ends_itself(flow: Flow) -> bool:

@@ -66,7 +66,8 @@ _STATISTICS = """## Statistics over repeats
   packets may take. A router without spraying uses the first path.
 - **Base RTT**: the sum of fixed delays (propagation and netem) over the longest path there and
   back, without serialisation and queues.
-- **In packets**: divided by 1514 bytes.
+- **In packets**: divided by what a full frame of the flow's MTU takes on the narrowest link, cells
+  and overhead included (1514 bytes where nothing else is said).
 
 Source: RFC 6349 §3.3.1.
 

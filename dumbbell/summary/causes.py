@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from dumbbell.limits.flows import FRAME_BYTES
 from dumbbell.metrics.numbers import number
 from dumbbell.metrics.phases import Phase
 from dumbbell.summary.cells import CellLine
@@ -16,8 +15,10 @@ from dumbbell.summary.flow_lines import FlowLine
 from dumbbell.summary.links import LinkLine
 from dumbbell.summary.setting import PipeSetting
 
-#: Algorithms that keep the queue short by themselves: they do not wait for a loss.
-_BY_MODEL = ("BBR",)
+#: Algorithms that keep up to two BDP in flight, by a model of the path.
+_BY_MODEL = ("BBR", "BBR v3", "quinn BBR", "s2n BBR")
+#: Those whose model leaves losses out (BBR v1).
+LOSS_BLIND = ("BBR", "quinn BBR")
 #: A loss-based sender needs about a BDP of buffer (Appenzeller et al. 2004, §2); below half of it
 #: the line runs empty after a reduction.
 _SHORT_OF_BDP = 0.5
@@ -68,8 +69,12 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
         return limit
     if kinds == {"UDP"}:
         return f"{limit}, and UDP sends more than the link carries"
+    if not link.dropped and not kinds <= set(_BY_MODEL):
+        verb = "have" if len(kinds) > 1 else "has"
+        return f"{limit}, and what {' and '.join(sorted(kinds))} {verb} in flight fits into it"
     if kinds <= set(_BY_MODEL):
-        return f"{limit}, and BBR keeps up to two BDP in flight"
+        verb = "keep" if len(kinds) > 1 else "keeps"
+        return f"{limit}, and {' and '.join(sorted(kinds))} {verb} up to two BDP in flight"
     return f"{limit}, and {_fill(sorted(kinds - set(_BY_MODEL)))} it until it drops"
 
 
@@ -107,7 +112,7 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
         return "CAKE's ACK filter removes ACKs that later ones make needless, or AQM"
     else:
         return why
-    unmoved = [kind for kind in ("UDP", "BBR") if _share(cell, kind) > _MUCH]
+    unmoved = [kind for kind in ("UDP", *LOSS_BLIND) if _share(cell, kind) > _MUCH]
     burst = max((flow.burst_packets for flow in cell.flows), default=0.0)
     if why == "overflow" and pipe.limit_packets and burst > pipe.limit_packets:
         return f"{words}, and {_packets(burst)} of UDP arrive in a burst"
@@ -135,16 +140,20 @@ def of_unequal_shares(cell: CellLine, one: FlowLine) -> str:
     parts = []
     if others and {flow.algorithm for flow in others} != {one.algorithm}:
         parts.append(_together(cell, groups))
-        if one.algorithm == "BBR" and one.fair_share is not None and one.fair_share > 1:
-            parts.append("BBR does not slow down for losses")
+        lost = any(flow.lost for flow in groups)
+        if one.algorithm in LOSS_BLIND and lost and (one.fair_share or 0.0) > 1:
+            parts.append(f"{one.algorithm} does not slow down for losses")
     elif one.hops and others and any(one.hops != flow.hops for flow in others if flow.hops):
         most = max(groups, key=lambda flow: flow.hops)
-        parts.append(
-            f"{most.title} loses packets at {most.hops} bottlenecks{_retransmitted(most, others)}"
-        )
-    if rtts := _rtts(groups):
-        parts.append(f"{rtts}, and windows recover more slowly at a longer RTT")
+        more = _retransmitted(most, others)
+        does = f"loses packets at {most.hops} bottlenecks{more}" if more else _passes(most)
+        parts.append(f"{most.title} {does}")
+    parts.append(_rtts(groups))
     return "; ".join(part for part in parts if part)
+
+
+def _passes(flow: FlowLine) -> str:
+    return f"passes {flow.hops} bottlenecks"
 
 
 def _rtts(groups: list[FlowLine]) -> str:
@@ -158,9 +167,22 @@ def _rtts(groups: list[FlowLine]) -> str:
         return ""
     words = f"base RTTs from {number(min(base))} to {number(max(base))} ms"
     means = [flow.rtt_ms.mean for flow in groups if not math.isnan(flow.rtt_ms.mean)]
-    if len(means) < 2:
-        return words
-    return f"{words}, with queues {number(min(means))} to {number(max(means))} ms"
+    if len(means) > 1:
+        words += f", with queues {number(min(means))} to {number(max(means))} ms"
+    return words + _of_rtts(groups)
+
+
+def _of_rtts(groups: list[FlowLine]) -> str:
+    """What the RTTs do to the shares, if that is what is seen."""
+    near = min(groups, key=lambda flow: flow.base_rtt_ms or (math.inf, math.inf))
+    far = max(groups, key=lambda flow: flow.base_rtt_ms or (0.0, 0.0))
+    ahead = near.goodput_mbps.mean > far.goodput_mbps.mean
+    model = {near.algorithm, far.algorithm} <= set(_BY_MODEL)
+    if ahead and any(flow.lost for flow in groups) and not model:
+        return ", and windows recover more slowly at a longer RTT"
+    if model and not ahead:
+        return ", and two BDP in flight are more at a longer RTT"
+    return ""
 
 
 def of_timeouts(flow: FlowLine) -> str:
@@ -257,7 +279,7 @@ def _policed(cell: CellLine, link: LinkLine) -> str:
     policed = link.drops.get("policer", 0.0)
     if pipe is None or pipe.policer_bytes is None or not bdp or not policed:
         return ""
-    share = pipe.policer_bytes / FRAME_BYTES / bdp
+    share = pipe.policer_bytes / pipe.frame_bytes / bdp
     if share > _SHORT_OF_BDP or policed < _MOST_OF_LOSS * (link.dropped or 0.0):
         return ""
     return (
@@ -271,15 +293,21 @@ def _host_buffer(cell: CellLine, link: LinkLine) -> str:
     bdp = _largest_bdp(cell, link)
     if cell.setting is None or link.dropped or not bdp:
         return ""
-    every = [one.buffers for one in cell.setting.flows.values() if one.buffers]
+    every = [one for one in cell.setting.flows.values() if one.buffers]
     if len(every) != 1:
         return ""
-    name, size = min(every[0].items(), key=lambda one: one[1])
-    share = size / FRAME_BYTES / bdp
+    # Of a receive buffer, half is window (tcp_adv_win_scale).
+    room = {
+        name: size / (2 if name == "tcp_rmem" else 1) for name, size in every[0].buffers.items()
+    }
+    name, size = min(room.items(), key=lambda one: one[1])
+    share = size / every[0].frame_bytes / bdp
     if share >= 1:
         return ""
-    end = "receive" if name == "tcp_rmem" else "send"
-    return f"the {end} buffer ({name}) of at most {_size(size)} is {share:.2g} BDP"
+    most = _size(every[0].buffers[name])
+    if name == "tcp_rmem":
+        return f"of the receive buffer (tcp_rmem) of at most {most} half is window, {share:.2g} BDP"
+    return f"the send buffer (tcp_wmem) of at most {most} is {share:.2g} BDP"
 
 
 def _largest_bdp(cell: CellLine, link: LinkLine) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from dumbbell.catalogue import congestion_controls, disciplines
 from dumbbell.metrics.numbers import number
-from dumbbell.summary.causes import span_ms
+from dumbbell.summary.causes import LOSS_BLIND, span_ms
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.setting import FlowSetting, PipeSetting
 
@@ -112,10 +112,16 @@ def _random_loss(cells: list[CellLine]) -> Iterable[str]:
         for pipe in (one.setting.pipes.values() if one.setting else ())
     )
     changed = {kind for own in kinds for kind in own if not all(kind in one for one in kinds)}
-    if lossy and "BBR" in changed and len(changed) > 1:
-        others = sorted(changed - {"BBR"})
+    lost = any(link.drops.get("random loss") for cell in cells for link in cell.links)
+    blind = sorted(changed.intersection(LOSS_BLIND))
+    others = sorted(changed.difference(LOSS_BLIND))
+    if lossy and lost and blind and others:
         verb = "do" if len(others) > 1 else "does"
-        yield f"BBR does not take random losses for congestion; {' and '.join(others)} {verb}."
+        does = "do" if len(blind) > 1 else "does"
+        yield (
+            f"{' and '.join(blind)} {does} not take random losses for congestion; "
+            f"{' and '.join(others)} {verb}."
+        )
 
 
 def _pipes(cells: list[CellLine]) -> Iterable[str]:

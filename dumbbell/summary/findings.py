@@ -9,7 +9,7 @@ from dumbbell.metrics import jain_index
 from dumbbell.metrics.numbers import number
 from dumbbell.summary import causes
 from dumbbell.summary.cells import CellLine
-from dumbbell.summary.links import LinkLine, arrow
+from dumbbell.summary.links import LOSSY, LinkLine, arrow
 
 #: A flow starves below this part of its fair share.
 STARVED = 0.1
@@ -24,8 +24,6 @@ UNDERUSED = 0.9
 #: What holds under load is told if the time of load is so much of that in which any flow is under
 #: way: of the default 500 samples of a queue more than a hundred, enough for a percentile.
 SUBSTANTIAL = 0.25
-#: A bottleneck that drops a larger part of its packets is lossy.
-LOSSY = 0.03
 #: Flows without retransmissions.
 _NO_SENDERS = ("UDP", "ping")
 #: How much graver shares are per unit of Jain's index: two flows at 0.5 are as grave as a queue of
@@ -99,8 +97,9 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
         *(["no time-outs"] if senders and counted else []),
     ]
     repaired = counted and any(flow.lost for flow in senders)
+    kind = "of TCP " if any(f.algorithm == "UDP" and f.lost for c in cells for f in c.flows) else ""
     repaired &= not any(flow.timeouts for flow in senders)
-    also = " All losses were repaired by fast retransmit" if repaired else ""
+    also = f" All losses {kind}were repaired by fast retransmit" if repaired else ""
     times = [cell.recovery_ms for cell in cells if cell.recovery_ms is not None]
     if also and times:
         spread = number(min(times)), number(max(times))
@@ -120,6 +119,14 @@ def _starvation(cell: CellLine) -> Iterable[_Case]:
             words = f"{who} starves at {_percent(flow.fair_share)} of its fair share"
             gravity = min(STARVED / max(flow.fair_share, 1e-3), 100.0)
             yield gravity, words, causes.of_unequal_shares(cell, flow)
+        elif flow.bulk and flow.fair_share is None and flow.joint_share is not None:
+            # Alone among datagrams: an equal share is what as many flows would get each.
+            beside = [other for other in cell.flows if other.joint_share is not None]
+            fair = flow.count / sum(other.count for other in beside)
+            if 0 <= flow.joint_share < STARVED * fair:
+                words = f"{flow.title} starves at {_percent(flow.joint_share)} of its bottleneck"
+                gravity = min(STARVED * fair / max(flow.joint_share, 1e-3), 100.0)
+                yield gravity, words, "UDP does not slow down for losses"
 
 
 def _standing_queue(cell: CellLine) -> Iterable[_Case]:

@@ -15,6 +15,8 @@ from dumbbell.scenario import Pipe, Scenario
 _BUSY, _OF_THE_FULLEST = 0.9, 0.9
 #: A pipe whose queue or policer dropped this share of the packets offered is one, too.
 _DROPPED = 1e-3
+#: A pipe that drops a larger part of its packets is lossy, whether it limits a rate or not.
+LOSSY = 0.03
 #: Reasons of drops that are signs of congestion.
 _CONGESTION = ("overflow", "aqm", "policed")
 #: Bottlenecks of a cell that stand in a table.
@@ -75,13 +77,18 @@ class LinkLine:
 
 def link_lines(values: CellValues, cell: Levels, spec: Scenario) -> list[LinkLine]:
     """The bottlenecks of a cell, those used most first; of equally used ones those that drop."""
-    pipes = {name: pipe for name, pipe in pipes_of(spec).items() if _can_limit(pipe)}
+    pipes = pipes_of(spec)
     lines = [_line(values, cell, name, pipe) for name, pipe in pipes.items()]
-    lines = [line for line in lines if line.throughput_mbps > 0]
+    lines = [line for line in lines if _can_limit(pipes[line.pipe]) or _is_lossy(line)]
+    lines = [line for line in lines if line.throughput_mbps > 0 or _is_lossy(line)]
     fullness = {line.pipe: _fullness(line, pipes[line.pipe]) for line in lines}
     fullest = max(fullness.values(), default=0.0)
     least = min(_BUSY, _OF_THE_FULLEST * fullest)
-    chosen = [line for line in lines if fullness[line.pipe] >= least or _is_congested(line)]
+    chosen = [
+        line
+        for line in lines
+        if fullness[line.pipe] >= least or _is_congested(line) or _is_lossy(line)
+    ]
     chosen.sort(key=lambda line: (round(fullness[line.pipe], 2), line.dropped or 0), reverse=True)
     return chosen
 
@@ -111,6 +118,10 @@ def _fullness(line: LinkLine, pipe: Pipe) -> float:
         return line.used
     rate_bps = rate_of(pipe)
     return line.throughput_mbps * 1e6 / rate_bps if rate_bps else 0.0
+
+
+def _is_lossy(line: LinkLine) -> bool:
+    return (line.dropped or 0.0) > LOSSY
 
 
 def _is_congested(line: LinkLine) -> bool:

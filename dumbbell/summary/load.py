@@ -70,11 +70,13 @@ def _interval(
 
 
 def table(results: Tables, width: int = WIDTH) -> Group | None:
-    """The rows for a terminal of this width; None without probes."""
+    """The rows for a terminal of this width; None if nothing is known of probes."""
     every = rows(results)
     if not every:
         return None
     names = [name for name in COLUMNS if any(row[name] is not None for row in every)]
+    if not names:
+        return None
     factors = list(results.experiment.factors)
 
     def make(intervals: bool) -> Table:

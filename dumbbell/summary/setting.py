@@ -9,8 +9,8 @@ from typing import Any
 
 from dumbbell.limits.applications import read_mbps, written_mbps
 from dumbbell.limits.datagrams import burst_packets
-from dumbbell.limits.flows import FRAME_BYTES, network_limits
-from dumbbell.limits.pipes import pipes_of, rate_steps
+from dumbbell.limits.flows import FRAME_BYTES, longest_frame_bytes, network_limits
+from dumbbell.limits.pipes import pipes_of, rate_steps, wire_bytes
 from dumbbell.scenario import Flow, Pipe, TcpOptions
 from dumbbell.summary.pipe_words import change_words
 
@@ -26,6 +26,8 @@ class PipeSetting:
         rates_bps: Lowest and highest rate in the run; None without a rate, or if it is 0.
         discipline: Name of the queue's discipline, as `drop_tail`.
         limit_bytes: Queue limit in bytes of full frames; None without one.
+        frame_bytes: A full frame, of the largest MTU of all hosts.
+        wire_bytes: What it takes on the wire, with cells and overhead.
         loss: True if packets are lost at random before the queue.
         bursty_loss: True if these losses come in bursts (Gilbert–Elliott).
         changes: Changes of the link: second, words.
@@ -47,6 +49,8 @@ class PipeSetting:
     inside: tuple[str, ...] = ()
     own_delay_ns: int = 0
     policer_bytes: int | None = None
+    frame_bytes: int = FRAME_BYTES
+    wire_bytes: int = FRAME_BYTES
 
     def change_in(self, begin_s: float, end_s: float) -> str:
         """Words about the changes at the beginning of a stretch and inside; empty without any.
@@ -63,7 +67,7 @@ class PipeSetting:
     @property
     def limit_packets(self) -> float | None:
         """Queue limit in full frames."""
-        return None if self.limit_bytes is None else self.limit_bytes / FRAME_BYTES
+        return None if self.limit_bytes is None else self.limit_bytes / self.frame_bytes
 
     @property
     def limit_ms(self) -> tuple[float, float] | None:
@@ -71,7 +75,8 @@ class PipeSetting:
         if self.limit_bytes is None or self.rates_bps is None:
             return None
         least, most = self.rates_bps
-        return 8e3 * self.limit_bytes / most, 8e3 * self.limit_bytes / least
+        bits = 8e3 * self.limit_bytes / self.frame_bytes * self.wire_bytes
+        return bits / most, bits / least
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class FlowSetting:
         written_mbps: Rate at which its application writes; None without a limit.
         read_mbps: Rate at which the application of its receiver reads; None without a limit.
         buffers: Largest send and receive buffer of its TCP: `tcp_wmem`, `tcp_rmem` → bytes.
+        frame_bytes: Its full frame.
     """
 
     base_rtt_ms: float
@@ -99,6 +105,7 @@ class FlowSetting:
     written_mbps: float | None
     read_mbps: float | None
     buffers: Mapping[str, int] = field(default_factory=dict)
+    frame_bytes: int = FRAME_BYTES
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,8 @@ def setting(scenario: str, flows: Iterable[str]) -> Setting:
     """Setting of a scenario and some of its flows; flows of pages and arrivals are left out."""
     known = network_limits(scenario)
     spec = known.paths.spec
-    pipes = {name: _pipe(pipe) for name, pipe in pipes_of(spec).items()}
+    frame = longest_frame_bytes(spec)
+    pipes = {name: _pipe(pipe, frame) for name, pipe in pipes_of(spec).items()}
     found = {}
     hosts = {node["name"]: node["tcp"] for node in spec["nodes"]}
     flows_of = {flow["name"]: flow for flow in spec["flows"]}
@@ -144,6 +152,7 @@ def setting(scenario: str, flows: Iterable[str]) -> Setting:
             written_mbps=written_mbps(own) if own else None,
             read_mbps=read_mbps(own) if own else None,
             buffers=_buffers(hosts, own) if own else {},
+            frame_bytes=limits.frame_bytes,
         )
     spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
     sack = {node["tcp"]["tcp_sack"] for node in spec["nodes"] if node["tcp"]}
@@ -166,12 +175,12 @@ def _buffers(hosts: Mapping[str, TcpOptions | None], flow: Flow) -> dict[str, in
     return {"tcp_wmem": sender["tcp_wmem"][2], "tcp_rmem": receiver["tcp_rmem"][2]}
 
 
-def _pipe(pipe: Pipe) -> PipeSetting:
+def _pipe(pipe: Pipe, frame_bytes: int) -> PipeSetting:
     kind, options = next(iter(pipe["queue"].items()))
     if kind == "htb" and len(options["classes"]) == 1:
         kind, options = next(iter(options["classes"][0]["queue"].items()))
     packets, size = options.get("limit_packets"), options.get("limit_bytes")
-    limits = [*([packets * FRAME_BYTES] if packets else []), *([size] if size else [])]
+    limits = [*([packets * frame_bytes] if packets else []), *([size] if size else [])]
     changes = tuple((one["at_ns"] * 1e-9, change_words(one)) for one in pipe["changes"])
     lost = pipe["loss"]
     if "netem" in pipe["queue"] and pipe["queue"]["netem"].get("words"):
@@ -193,6 +202,8 @@ def _pipe(pipe: Pipe) -> PipeSetting:
         tuple(dict.fromkeys(_names({kind: options}))),
         options.get("delay_ns", 0) if kind == "netem" else 0,
         pipe["policer"]["burst_bytes"] if pipe["policer"] else None,
+        frame_bytes,
+        wire_bytes(pipe, frame_bytes),
     )
 
 

@@ -161,7 +161,7 @@ table! {
         delivered_bytes: Int = "Unique payload bytes that arrived in order at the receiver; ping: 0.",
         sent_packets: Int = "Packets that the sender put on its link, retransmissions and control included.",
         sent_bytes: Int = "Ethernet frames of these packets, without FCS.",
-        data_packets: Int = "Packets with payload put on the link, retransmissions included.",
+        data_packets: Int = "Packets with payload that TCP sent, retransmissions included; at the end some may wait in the host's queue.",
         received_packets: Int = "Packets of the sender that arrived at the receiving host.",
         received_bytes: Int = "Ethernet frames of these packets, without FCS.",
         retransmitted_packets: Int = "Retransmitted segments (Linux tcpi_total_retrans); quic: packets that the sender declared lost.",
