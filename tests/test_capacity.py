@@ -52,6 +52,26 @@ def test_a_trace_carries_its_opportunities() -> None:
     assert least_time_s(trace, 5 * 1504) == 1.0
 
 
+TRACE = """\
+dumbbell: 1
+name: trace
+template:
+  dumbbell: {rtt: 20 ms, buffer: 100 packets, forward: {shaper: {trace: {deliveries: TIMES}}}}
+flows: [{from: s1, to: d1, udp: {rate: 200 Mbit/s}}]
+duration: 2 s
+"""
+
+
+@pytest.mark.parametrize("times", [[1, 1], [1] * 8, [10] * 4, [3, 5, 7, 10], [0, 4, 10, 10]])
+def test_a_trace_lets_through_all_its_opportunities(times: list[int], tmp_path: Path) -> None:
+    """Each is 1504 bytes, also several at the last time, with which the next round begins."""
+    file = tmp_path / "trace.yaml"
+    file.write_text(TRACE.replace("TIMES", str(times)), encoding="utf-8")
+    pipes = dumbbell.run(file).pipes.filter(pipe="bottleneck/forward")
+    opportunities = 2000 / times[-1] * len(times)
+    assert pipes["left_bytes"].item() == pytest.approx(1504 * opportunities, rel=0.02)
+
+
 def test_a_bucket_may_pass_its_burst_beyond_its_rate() -> None:
     tbf = {"rate_bps": 1_000_000, "burst_bytes": 5000, "initial_bytes": None, "peak": None}
     found = pipe(shaper={"tbf": tbf})

@@ -9,7 +9,9 @@ import pytest
 
 import dumbbell
 from dumbbell.limits.flows import flow_limits
+from dumbbell.metrics.paired import ALPHA, compared
 from dumbbell.summary.cells import CellLine, cells
+from dumbbell.summary.contrasts import Quantity, _ratio, _told
 from dumbbell.summary.differences import reasons
 from dumbbell.summary.findings import findings, nothing_stands_out
 from tests.test_causes import CUBIC, ran, sentence
@@ -211,3 +213,73 @@ def test_without_losses_nobody_takes_them_for_congestion(tmp_path: Path) -> None
         for name in ("bbr", "cubic")
     ]
     assert "BBR does not take random losses for congestion; CUBIC does." in reasons(pair)
+
+
+def test_a_flow_that_its_own_buffer_holds_does_not_starve(tmp_path: Path) -> None:
+    """8 KB of receive buffer are 4 KB in flight: less than half of the line in a base RTT."""
+    small = "{congestion_control: cubic, receiver: {tcp_rmem: 4096 8192 8192}}"
+    two = f"{CUBIC}\n  - {{from: s2, to: d2, tcp: {small}}}"
+    cell, _ = ran(tmp_path, two)
+    assert cell.flows[1].goodput_mbps.mean < 0.1 * cell.flows[0].goodput_mbps.mean
+    assert cell.flows[1].fair_share is None
+    assert not [one for one in findings([cell]) if one.rule in ("starvation", "unequal shares")]
+
+
+OUTAGE = """\
+dumbbell: 1
+name: outage
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 50 ms, buffer: 1 BDP, forward: CHANGES}}
+flows: [{from: s1, to: d1, tcp: reno}]
+duration: 12 s
+""".replace("CHANGES", "{changes: [{at: 3 s, state: down}, {at: 6 s, state: up}]}")
+
+
+def test_time_outs_of_an_outage_are_of_the_outage(tmp_path: Path) -> None:
+    words = sentence(one_cell(tmp_path, OUTAGE), "time-outs")
+    assert "its path is down for 3 s" in words and "mean window" not in words
+
+
+BLOCKED = """\
+dumbbell: 1
+name: blocked
+hosts: {a: {tcp_rmem: 4096 131072 131072}, b: {tcp_rmem: 4096 131072 131072}}
+routers: {w: {}, l: {}}
+links:
+  - {between: [a, w], rate: 20 Mbit/s, delay: 5 ms, buffer: 100 packets}
+  - {between: [a, l], rate: 5 Mbit/s, delay: 100 ms, buffer: 300 packets}
+  - {between: [w, b], rate: 1 Gbit/s, delay: 1 ms, buffer: 100 packets}
+  - {between: [l, b], rate: 1 Gbit/s, delay: 1 ms, buffer: 100 packets}
+flows: [{name: up, from: a, to: b, mptcp: lia}]
+duration: 10 s
+"""
+
+
+def test_head_of_line_blocking_is_a_cause(tmp_path: Path) -> None:
+    cell = one_cell(tmp_path, BLOCKED)
+    assert cell.flows[0].blocked is not None and cell.flows[0].blocked > 0.1
+    assert "(head-of-line blocking)" in sentence(cell, "underused")
+
+
+def test_what_repeats_do_not_show_is_no_effect() -> None:
+    """Means differ by a half; in one case every repeat does, in the other they scatter."""
+    cell = CellLine(levels={"n": "1"}, flows=[], links=[], bulk=False)
+    means = [2.0, 3.0]
+    noisy = [[1.0, 3.0, 2.0, 2.0], [6.0, 1.0, 3.0, 2.0]]
+    clear = [[1.9, 2.1, 2.0, 2.0], [3.1, 2.9, 3.0, 3.0]]
+    chance = Quantity("page load", "s", means, samples=noisy)
+    assert compared(*noisy).p >= ALPHA and chance.may_be_chance(0, 1)
+    assert _ratio(chance, [0, 1], [cell, cell]) == 1
+    assert _told(chance, means, [0, 1]) == ["page load 2 / 3 s (no difference shown)"]
+    effect = Quantity("page load", "s", means, samples=clear)
+    assert _ratio(effect, [0, 1], [cell, cell]) == 1.5
+    assert _told(effect, means, [0, 1]) == ["page load 2 / 3 s"]
+    # Of one repeat, or of different ones, nothing tells what is chance.
+    assert not Quantity("page load", "s", means, samples=[[2.0], [3.0]]).may_be_chance(0, 1)
+    assert not Quantity("page load", "s", means, samples=[[2.0, 2.0], [3.0]]).may_be_chance(0, 1)
+
+
+def test_a_quantity_that_is_zero_somewhere_differs() -> None:
+    cell = CellLine(levels={"n": "1"}, flows=[], links=[], bulk=False)
+    known = Quantity("transfer time", "s", [0.0, 40.0])
+    assert _ratio(known, [0, 1], [cell, cell]) == 1000
+    assert _ratio(Quantity("transfer time", "s", [0.0, 0.0]), [0, 1], [cell, cell]) == 1

@@ -184,8 +184,9 @@ def test_watching_leaves_the_run_as_it_is() -> None:
 
 
 def test_sack_blocks_are_added() -> None:
-    assert sacked_bytes("10-20 30-50") == 30
-    assert sacked_bytes("") == 0
+    assert sacked_bytes(["10-20 30-50"]) == 30
+    assert sacked_bytes(["10-20", "30-50 10-25", "50-60"]) == 45
+    assert sacked_bytes([""]) == 0
 
 
 @pytest.mark.parametrize("width", [40, 60, 100])

@@ -105,7 +105,9 @@ def _of_flow(known: NetworkLimits, flow: Flow, places: Mapping[int, str]) -> Ite
             "here packets are lost behind the interface, as on a link",
         )
     rate = rate_of(own)
-    if rate is not None and rate <= limits.rate_bps and _limit(own) is not None:
+    # Where a later link of the same rate is shared, the queue is there.
+    alone = known.narrowest_pipes(flow["name"]) == [known.name_of(own)]
+    if rate is not None and rate <= limits.rate_bps and alone and _limit(own) is not None:
         yield Concern(
             f"{place}.queue",
             f"the bottleneck is the sender's own interface: on a real host, TCP small queues (TSQ) "

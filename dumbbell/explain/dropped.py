@@ -14,6 +14,7 @@ from dumbbell.explain.packets import Packet
 from dumbbell.explain.queue_state import QueueState, queue_state
 from dumbbell.explain.words import moment, rate, share, size, span
 from dumbbell.limits.outages import outages
+from dumbbell.metrics.start import in_slow_start
 
 #: Time before a drop in which arrivals and new flows count, in RTTs and at least.
 _RECENT_RTTS, _RECENT_NS = 10, 500_000_000
@@ -120,7 +121,7 @@ def filling(seen: Observed, state: QueueState, at: int) -> list[Link]:
         offered = arrivals_bps(late, span_ns)
         own_bps = arrivals_bps(late.filter(pl.col("flow") == seen.flow), span_ns)
         line = rate_at(seen, state.pipe, at)
-        slow = _slow_start(seen, at, span_ns)
+        slow = in_slow_start(seen.before(at), seen.before(at - span_ns))
         sentence = (
             f"In the RTT before, packets arrived there at {rate(offered)}"
             + (f", {rate(own_bps)} of {seen.flow}" if own_bps < offered else "")
@@ -140,21 +141,6 @@ def filling(seen: Observed, state: QueueState, at: int) -> list[Link]:
             )
         )
     return links
-
-
-#: Least growth of the window in a round trip of slow start: that of HyStart++ (RFC 9406 §4.2).
-_GROWTH = 1.25
-
-
-def _slow_start(seen: Observed, at: int, rtt_ns: int) -> bool:
-    """True if a sender's window is below its threshold, and grew in the round trip before.
-
-    BBR has a threshold which does not tell what it does.
-    """
-    row, earlier = seen.before(at), seen.before(at - rtt_ns)
-    if row is None or not 0 < row["cwnd_packets"] < row["ssthresh_packets"]:
-        return False
-    return earlier is None or row["cwnd_packets"] >= _GROWTH * earlier["cwnd_packets"]
 
 
 def arrivals_bps(rows: pl.DataFrame, span_ns: int) -> float:

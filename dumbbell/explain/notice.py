@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 from dumbbell.console.words import many
@@ -11,6 +12,7 @@ from dumbbell.explain.late import original
 from dumbbell.explain.observed import Observed
 from dumbbell.explain.packets import Packet
 from dumbbell.explain.words import moment, span
+from dumbbell.limits.outages import union
 
 #: Time between an ACK and a retransmission that it triggers, at most.
 _AT_ONCE_NS = 50_000
@@ -61,7 +63,8 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
         for place, one in enumerate(before)
         if one.sack or (place > 0 and (one.sack is None or not seen.has_sack))
     ]
-    reported = sacked_bytes(duplicates[-1].sack) if duplicates and duplicates[-1].sack else 0
+    # An ACK has room for three or four blocks: all of them together tell what arrived.
+    reported = sacked_bytes(one.sack for one in duplicates if one.sack)
     segments = -(-reported // seen.mss)
     row = seen.before(again.sent_ns)
     # Of a stack from outside it is not known: RFC 5681's three.
@@ -110,13 +113,10 @@ def _decided_ns(seen: Observed, since_ns: int, sent_ns: int) -> int:
     return next(entered, sent_ns)
 
 
-def sacked_bytes(blocks: str) -> int:
-    """Bytes in SACK blocks."""
-    total = 0
-    for block in blocks.split():
-        first, _, end = block.partition("-")
-        total += int(end) - int(first)
-    return total
+def sacked_bytes(acks: Iterable[str]) -> int:
+    """Bytes in the SACK blocks of some ACKs, each once."""
+    blocks = (block.partition("-") for one in acks for block in one.split())
+    return sum(end - first for first, end in union((int(a), int(b)) for a, _, b in blocks))
 
 
 def _timer(seen: Observed, again: Packet) -> Link:

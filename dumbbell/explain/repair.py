@@ -64,13 +64,13 @@ def repairs(seen: Observed, incident: Incident) -> list[Link]:
 
 
 def spurious(seen: Observed, incident: Incident) -> list[Packet]:
-    """Retransmissions of bytes that had arrived, or were under way and arrived."""
+    """Retransmissions that arrived after the bytes that they repeat, as the tables count them."""
     return [
         one
         for one in incident.retransmissions
         if (first := original(seen, one)) is not None
         and first.arrived_ns >= 0
-        and (one.arrived_ns < 0 or first.arrived_ns <= one.arrived_ns)
+        and first.arrived_ns <= one.arrived_ns
     ]
 
 

@@ -9,11 +9,9 @@ from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.export.run import OneRun, Row, intervals, known
 from dumbbell.files.output import json_text
-from dumbbell.limits.flows import FRAME_BYTES, TCP_OVERHEAD_BYTES
 from dumbbell.metrics.definition import CONNECTIONS
 
 SUFFIX = ".json"
-_SEGMENT_BYTES = FRAME_BYTES - TCP_OVERHEAD_BYTES
 #: Sender and receiver of a flow; only one that swaps those of the first goes back.
 Ends = tuple[str, str]
 #: Number of the first socket, as iperf3 has it.
@@ -29,7 +27,11 @@ def encode(run: OneRun) -> Mapping[str, bytes]:
     Raises `DumbbellError` without any.
     """
     flows = run.flows(*CONNECTIONS) or run.flows("udp")
-    flows = [one for one in flows if 0 <= one["established_ns"] < one["end_ns"]]
+    flows = [
+        {**one, "segment_bytes": run.segment_bytes(one["flow"])}
+        for one in flows
+        if 0 <= one["established_ns"] < one["end_ns"]
+    ]
     if not flows:
         raise DumbbellError("no TCP or UDP flow that began", code=Code.SELECTION)
     udp = flows[0]["kind"] == "udp"
@@ -57,7 +59,7 @@ def _start(run: OneRun, flows: Sequence[Row], udp: bool) -> Part:
         "version": f"Dumbbell, engine {run.engine}",
         "system_info": run.title,
         "timestamp": {},
-        **({} if udp else {"tcp_mss_default": _SEGMENT_BYTES}),
+        **({} if udp else {"tcp_mss_default": flows[0]["segment_bytes"]}),
         "test_start": {
             "protocol": "UDP" if udp else "TCP",
             "num_streams": len(flows),
@@ -89,7 +91,7 @@ def _stream(socket: int, flow: Row, begin: int, udp: bool, back: Ends) -> Part:
         {
             "retransmits": flow["retransmitted_packets"],
             "mean_rtt": flow["srtt_mean_ns"] / 1e3,
-            "max_snd_cwnd": max(-1, flow["cwnd_max_packets"] * _SEGMENT_BYTES),
+            "max_snd_cwnd": max(-1, flow["cwnd_max_packets"] * flow["segment_bytes"]),
         }
     )
     times = {name: received[name] for name in ("start", "end", "seconds")}

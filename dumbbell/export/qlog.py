@@ -12,13 +12,10 @@ from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.export.run import OneRun, Row, known
 from dumbbell.files.output import json_text
-from dumbbell.limits.flows import FRAME_BYTES, TCP_OVERHEAD_BYTES
 from dumbbell.measured.qlog import OWN_DELIVERED, OWN_FLOW, OWN_KIND, OWN_SEGMENT
 from dumbbell.metrics.definition import CONTROLLED
 
 SUFFIX = ".sqlog"
-#: Payload of a full segment, by which windows in packets become bytes.
-_SEGMENT_BYTES = FRAME_BYTES - TCP_OVERHEAD_BYTES
 _NO_THRESHOLD = 2**31 - 1
 _MS = 1e6
 
@@ -58,7 +55,7 @@ def _log(run: OneRun, flow: Row) -> bytes:
                 "protocol_types": [str(flow["kind"]).upper()],
                 OWN_FLOW: flow["flow"],
                 OWN_KIND: flow["kind"],
-                OWN_SEGMENT: _SEGMENT_BYTES,
+                OWN_SEGMENT: run.segment_bytes(flow["flow"]),
             },
         },
     }
@@ -69,6 +66,8 @@ def _log(run: OneRun, flow: Row) -> bytes:
 def _events(run: OneRun, flow: Row) -> Iterator[dict[str, Any]]:
     before: dict[str, Any] = {}
     state = ""
+    # Windows are in packets.
+    segment_bytes = run.segment_bytes(flow["flow"])
     for row in run.samples(flow["flow"]).iter_rows(named=True):
         time = row["time_ns"] / _MS
         if row["state"] not in ("", state):
@@ -78,14 +77,14 @@ def _events(run: OneRun, flow: Row) -> Iterator[dict[str, Any]]:
                 "data": {**({"old": state} if state else {}), "new": row["state"]},
             }
             state = row["state"]
-        data = _metrics(row)
+        data = _metrics(row, segment_bytes)
         changed = {name: value for name, value in data.items() if before.get(name) != value}
         if changed:
             yield {"time": time, "name": "recovery:metrics_updated", "data": changed}
         before |= data
 
 
-def _metrics(row: Row) -> dict[str, Any]:
+def _metrics(row: Row, segment_bytes: int) -> dict[str, Any]:
     """An event has only the fields that changed."""
     values = known({name: row[name] for name in row})
     found: dict[str, Any] = {
@@ -97,7 +96,7 @@ def _metrics(row: Row) -> dict[str, Any]:
     }  # fmt: skip
     for name, column in (("congestion_window", "cwnd_packets"), ("ssthresh", "ssthresh_packets")):
         if column in values and values[column] < _NO_THRESHOLD:
-            found[name] = values[column] * _SEGMENT_BYTES
+            found[name] = values[column] * segment_bytes
     for name, column in (
         ("packets_in_flight", "in_flight_packets"),
         ("pacing_rate", "pacing_bps"),

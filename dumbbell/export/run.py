@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.limits.flows import FRAME_BYTES, TCP_OVERHEAD_BYTES, flow_limits
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.scenario import read_scenario
@@ -38,6 +39,14 @@ class OneRun:
     def engine(self) -> str:
         """Engine and its version."""
         return " ".join(self.results.runs.select("engine", "engine_version").row(0))
+
+    def segment_bytes(self, flow: str) -> int:
+        """Payload of a full segment of a flow, with timestamps; of one without a path, of 1500."""
+        try:
+            frame = flow_limits(self.results.runs["scenario"][0], flow).frame_bytes
+        except (KeyError, ValueError):  # a flow of a page
+            frame = FRAME_BYTES
+        return frame - TCP_OVERHEAD_BYTES
 
     def flows(self, *kinds: str) -> list[Row]:
         """Rows of `flows` of these kinds that began, with the columns of one flow each."""

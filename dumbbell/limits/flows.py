@@ -95,6 +95,10 @@ class NetworkLimits:
             self._narrowest[alike] = self._limiting(alike)
         return list(self._narrowest[alike])
 
+    def name_of(self, pipe: Pipe) -> str:
+        """Name of a pipe of this scenario."""
+        return self._names[id(pipe)]
+
     def _limiting(self, flow: str) -> list[str]:
         found = []
         for path in self.paths.of(flow)[0]:

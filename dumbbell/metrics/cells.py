@@ -34,7 +34,9 @@ class Values:
 
     of_repeats: dict[int, dict[str, float]] = field(default_factory=dict)
 
-    def per_repeat(self, names: Collection[str] | None, several: Several) -> list[float]:
+    def per_repeat(
+        self, names: Collection[str] | None = None, several: Several = "mean"
+    ) -> list[float]:
         """One value for each repeat in which one of `names` (None: all) has any."""
         combined = _COMBINED[several]
         found = []

@@ -23,8 +23,8 @@ NEARLY_ALL = 0.95
 WORDS = (
     "the time in which all lasting bulk and UDP flows of the run send: from their latest start_ns "
     "to their earliest end_ns. Where all data flows live in 95 % of this time and in no more than "
-    "it by as much, it is each flow's own life. A flow is lasting if it lives at least half as "
-    "long as any other, and bulk if it always has data"
+    "it by as much, it is each flow's own life. A flow is lasting if it lives at least a quarter "
+    "as long as any other, and bulk if it always has data. NaN for a flow that sends in less of it"
 )
 
 
@@ -46,7 +46,24 @@ def joint_windows(tables: Tables) -> pl.DataFrame:
 
 
 def _measure(tables: Tables) -> pl.DataFrame:
-    return _measure_parts(tables).filter(pl.col("kind").is_in(DATA))
+    parts = _measure_parts(tables)
+    return _of_those_who_send(tables, parts.filter(pl.col("kind").is_in(DATA)))
+
+
+def _of_those_who_send(tables: Tables, values: pl.DataFrame) -> pl.DataFrame:
+    """Values of the flows that send in nearly all of the time; NaN for others."""
+    lives = tables.flows.select("run", "flow", "start_ns", "end_ns").unique(["run", "flow"])
+    lives = lives.join(joint_windows(tables), on="run", suffix="_of_all")
+    inside_ns = pl.min_horizontal("end_ns", "end_ns_of_all") - pl.max_horizontal(
+        "start_ns", "begin_ns"
+    )
+    whole_ns = pl.col("end_ns_of_all") - pl.col("begin_ns")
+    sending = lives.filter(inside_ns >= NEARLY_ALL * whole_ns).select("run", "flow")
+    found = values.join(
+        sending.with_columns(sends=True), on=["run", "flow"], how="left", maintain_order="left"
+    )
+    value = pl.when("sends").then("value").otherwise(_NONE).alias("value")
+    return found.with_columns(value).drop("sends")
 
 
 def _measure_parts(tables: Tables) -> pl.DataFrame:
@@ -108,7 +125,7 @@ JOINT_SHARE = Metric(
     place="goodput of each flow, and subflow; its bottleneck is the narrowest pipe of its path",
     window=WORDS,
     source="RFC 5166 §2.4.1 (fairness between flows)",
-    computed=lambda tables: shares(tables, _measure_parts),
+    computed=lambda tables: _of_those_who_send(tables, shares(tables, _measure_parts)),
     bounds=(0.0, 1.0),
 )
 

@@ -25,9 +25,13 @@ from dumbbell.metrics.definition import (
 from dumbbell.metrics.joint import between
 from dumbbell.scenario import Pipe, Scenario, shared_scenario
 
+#: A common time that is a smaller part of the time in which any TCP flow is under way tells little.
+_SUBSTANTIAL = 0.25
+
 WORDS = (
     "the time of load: from the latest start_ns to the earliest end_ns of the TCP flows that live "
-    "for at least half of the time in which any is under way; the whole run if there is none"
+    "for at least half of the time in which any is under way; the whole run if there are none, or "
+    "if it is less than a quarter of that time"
 )
 
 
@@ -36,8 +40,8 @@ def load_windows(tables: Tables) -> pl.DataFrame:
 
     It is the time in which all TCP flows are under way that live for at least half of the time of
     all: short ones come and go in it. `first_start_ns` is when the first TCP flow starts: before it
-    the line is idle. `common` is false where those flows have no time in common, and the time is
-    that of the run.
+    the line is idle. `common` is false where those flows have no time in common, or little, and the
+    time is that of the run.
     """
     tcp = pl.col("kind").is_in(CONNECTIONS) & (pl.col("start_ns") >= 0)
     start, end = pl.col("start_ns"), pl.col("end_ns")
@@ -48,8 +52,11 @@ def load_windows(tables: Tables) -> pl.DataFrame:
         end.filter(lasting).min().alias("load_end_ns"),
         start.filter(tcp).min().alias("first_start_ns"),
         end.max().alias("last_ns"),
+        under_way_ns.alias("under_way_ns"),
     )
-    some = (pl.col("load_end_ns") > pl.col("load_start_ns")).fill_null(value=False)
+    common_ns = pl.col("load_end_ns") - pl.col("load_start_ns")
+    some = (common_ns > 0) & (common_ns >= _SUBSTANTIAL * pl.col("under_way_ns"))
+    some = some.fill_null(value=False)
     return found.select(
         "run",
         pl.when(some).then(pl.col("load_start_ns")).otherwise(0).alias("load_start_ns"),
@@ -225,7 +232,7 @@ LOAD_SHARE = Metric(
     label="Share of the time of load",
     unit="share",
     formula="time of load (in which all TCP flows are under way that live for half of the time of "
-    "all) / time in which any flow is; NaN if they have no time in common",
+    "all) / time in which any flow is; NaN if they have no time in common, or little",
     place="the senders",
     window="from the first start_ns to the last end_ns of the run's flows",
     source="how much of a run the percentiles of its queueing delay stand for",

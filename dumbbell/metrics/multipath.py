@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import polars as pl
 
-from dumbbell.metrics.definition import CONTROLLED, Metric, Tables, keys, known, per_flow, ratio
+from dumbbell.metrics.definition import (
+    CONTROLLED,
+    LIFE_S,
+    LIFE_WORDS,
+    Metric,
+    Tables,
+    keys,
+    known,
+    per_flow,
+    ratio,
+)
 
 ETHERNET_HEADER_BYTES = 14
 
@@ -48,10 +58,10 @@ FLOW_LOSS = Metric(
 
 
 def _measure_connections(tables: Tables, value: pl.Expr) -> pl.DataFrame:
-    own = tables.connections.select("run", pl.col("connection").alias("flow"), value.alias("value"))
-    return tables.flows.join(own, on=["run", "flow"], maintain_order="left").select(
-        *keys(tables), "flow", "kind", "congestion_control", "value"
-    )
+    columns = [*keys(tables), "flow", "kind", "congestion_control"]
+    own = tables.connections.rename({"connection": "flow"})
+    rows = tables.flows.join(own, on=["run", "flow"], maintain_order="left", suffix="_connection")
+    return rows.select(*columns, value.alias("value"))
 
 
 def _share_of_carried(column: str) -> pl.Expr:
@@ -81,4 +91,16 @@ BLOCKED = Metric(
     computed=lambda tables: _measure_connections(tables, known("blocked_ns") * 1e-6),
 )
 
-METRICS = (PIPE_RATE, FLOW_LOSS, DUPLICATES, BLOCKED)
+BLOCKED_SHARE = Metric(
+    name="blocked_share",
+    label="Share of the time blocked by head-of-line blocking",
+    unit="share",
+    formula="blocked_ns / (end_ns − established_ns) of a connection",
+    place=BLOCKED.place,
+    window=LIFE_WORDS,
+    source=BLOCKED.source,
+    computed=lambda tables: _measure_connections(tables, ratio(known("blocked_ns") / 1e9, LIFE_S)),
+    bounds=(0.0, 1.0),
+)
+
+METRICS = (PIPE_RATE, FLOW_LOSS, DUPLICATES, BLOCKED, BLOCKED_SHARE)

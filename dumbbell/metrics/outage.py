@@ -185,6 +185,9 @@ def _specs(tables: Tables) -> dict[str, Scenario]:
 
 def _measure_outage(tables: Tables) -> pl.DataFrame:
     specs = _specs(tables)
+    down = {
+        id(spec): has_outages(spec) for spec in {id(one): one for one in specs.values()}.values()
+    }
     columns = [*keys(tables), "flow", "kind", "congestion_control"]
     flows = tables.flows.select(*columns, "start_ns", "end_ns")
     values = []
@@ -193,7 +196,8 @@ def _measure_outage(tables: Tables) -> pl.DataFrame:
         if run not in specs or not specs[run]["links"] or begin < 0 or end < 0:
             values.append(_NONE)
             continue
-        cut = within(_outages_of(specs[run], flow), begin, end)
+        spec = specs[run]
+        cut = within(_outages_of(spec, flow), begin, end) if down[id(spec)] else []
         values.append(sum(last - first for first, last in cut) / _NS)
     return flows.select(columns).with_columns(pl.Series("value", values, pl.Float64))
 

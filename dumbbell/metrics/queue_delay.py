@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dumbbell.limits.pipes import pipes_of, rate_steps
+from dumbbell.limits.buckets import least_delay_ns, netem_of
+from dumbbell.limits.pipes import pipes_of, rate_steps, wire_bytes
 from dumbbell.metrics.definition import Measurement, Metric, Tables, keys
 from dumbbell.metrics.load import WORDS, load_windows
-from dumbbell.scenario import shared_scenario
+from dumbbell.scenario import Pipe, shared_scenario
 
 #: From when (ns) on a pipe has which rate, bit/s.
 _Steps = list[tuple[int, float]]
 _BY = ["run", "pipe"]
-_COLUMNS = ("pipe", "time_ns", "queued_bytes", "sojourn_mean_ns")
+_COLUMNS = ("pipe", "time_ns", "queued_packets", "queued_bytes", "sojourn_mean_ns")
 
 
 def queueing_delays(tables: Tables, quantiles: Mapping[str, float]) -> pl.DataFrame:
@@ -39,64 +41,96 @@ def queueing_delays(tables: Tables, quantiles: Mapping[str, float]) -> pl.DataFr
 
 def queueing_delays_under_load(tables: Tables) -> Iterator[pl.DataFrame]:
     """Parts of `run`, `pipe`, `delay_ms` (null: not known): each sample in the time of load."""
-    steps = _steps(tables)
+    lines = _lines(tables)
     windows = load_windows(tables)
     inside = pl.col("time_ns").is_between(pl.col("load_start_ns"), pl.col("load_end_ns"))
     for part in tables.parts("queues", _COLUMNS):
-        yield _with_delay(part.join(windows, on="run").filter(inside), steps).select(
+        yield _with_delay(part.join(windows, on="run").filter(inside), lines).select(
             *_BY, "delay_ms"
         )
 
 
 def queueing_delay_samples(tables: Tables, runs: Sequence[str]) -> pl.DataFrame:
     """`run`, `pipe`, `time_ns`, `sent_bytes`, `delay_ms` (null: not known) of queues of runs."""
-    rows = _with_delay(tables.of_runs("queues", runs, (*_COLUMNS, "sent_bytes")), _steps(tables))
+    rows = _with_delay(tables.of_runs("queues", runs, (*_COLUMNS, "sent_bytes")), _lines(tables))
     return rows.select(*_BY, "time_ns", "sent_bytes", "delay_ms").sort(*_BY, "time_ns")
 
 
-def _steps(tables: Tables) -> dict[tuple[str, str], _Steps]:
-    """Of each run and direction of a link: from when on it has which rate; empty without one."""
-    of_texts: dict[str, dict[str, _Steps]] = {}
+@dataclass(frozen=True)
+class _Line:
+    """What the queueing delay of a pipe takes from its setting.
+
+    Attributes:
+        steps: From when on it has which rate; empty without one.
+        own_ms: Fixed delay of netem as its queue, which is no queueing.
+        pipe: The pipe, for what a frame takes on its wire.
+    """
+
+    steps: _Steps
+    own_ms: float
+    pipe: Pipe
+
+    @property
+    def is_plain(self) -> bool:
+        """One rate, and frames that take their own length on the wire."""
+        return len(self.steps) < 2 and not self.own_ms and wire_bytes(self.pipe, 1000) == 1000
+
+
+def _line(pipe: Pipe) -> _Line:
+    netem = netem_of(pipe)
+    changed = [one["delay_ns"] for one in pipe["changes"] if one["delay_ns"] is not None]
+    own_ns = 0 if netem is None else min([least_delay_ns(netem), *changed])
+    return _Line(rate_steps(pipe), own_ns / 1e6, pipe)
+
+
+def _lines(tables: Tables) -> dict[tuple[str, str], _Line]:
+    """Of each run and direction of a link."""
+    of_texts: dict[str, dict[str, _Line]] = {}
     found = {}
     for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
         if text not in of_texts:
             pipes = pipes_of(shared_scenario(text))
-            of_texts[text] = {name: rate_steps(pipe) for name, pipe in pipes.items()}
-        for name, steps in of_texts[text].items():
-            found[run, name] = steps
+            of_texts[text] = {name: _line(pipe) for name, pipe in pipes.items()}
+        for name, line in of_texts[text].items():
+            found[run, name] = line
     return found
 
 
-def _with_delay(queues: pl.DataFrame, steps: Mapping[tuple[str, str], _Steps]) -> pl.DataFrame:
+def _with_delay(queues: pl.DataFrame, lines: Mapping[tuple[str, str], _Line]) -> pl.DataFrame:
     """Rows of `queues` of known pipes, with `delay_ms`.
 
-    That is the mean time in the queue of the packets that left since the row before. Where it is
-    not known, it is the time until what waits has left; null without a rate.
+    That is the mean time in the queue of the packets that left since the row before, less the delay
+    of a netem. Where it is not known, it is the time until what waits has left; null without a
+    rate, and under a netem's delay, where what waits is not all for the rate.
     """
-    first = [(*key, own[0][1] if own else None) for key, own in steps.items()]
+    rates = [(*key, one.steps[0][1] if one.steps else None) for key, one in lines.items()]
     schema = {"run": pl.String, "pipe": pl.String, "rate_bps": pl.Float64}
-    rows = queues.join(pl.DataFrame(first, schema=schema, orient="row"), on=_BY)
+    rows = queues.join(pl.DataFrame(rates, schema=schema, orient="row"), on=_BY)
+    waited = pl.col("sojourn_mean_ns").fill_nan(None) / 1e6
     drained = pl.when(pl.col("rate_bps") > 0).then(
         pl.col("queued_bytes") * 8e3 / pl.col("rate_bps")
     )
-    rows = rows.with_columns(drained.alias("drained_ms"))
-    changing = {key: own for key, own in steps.items() if len(own) > 1}
-    if changing:
-        rows = (
-            pl.concat(
-                _drained(own, changing[run, pipe]) if (run, pipe) in changing else own
-                for (run, pipe), own in rows.group_by(_BY, maintain_order=True)
-            )
-            if not rows.is_empty()
-            else rows
+    rows = rows.with_columns(waited.alias("waited_ms"), drained.alias("drained_ms"))
+    special = {key: one for key, one in lines.items() if not one.is_plain}
+    if special and not rows.is_empty():
+        rows = pl.concat(
+            _of_line(own, special[key]) if (key := (str(run), str(pipe))) in special else own
+            for (run, pipe), own in rows.group_by(_BY, maintain_order=True)
         )
-    waited = pl.col("sojourn_mean_ns").fill_nan(None) / 1e6
-    return rows.with_columns(pl.coalesce(waited, "drained_ms").alias("delay_ms"))
+    return rows.with_columns(pl.coalesce("waited_ms", "drained_ms").alias("delay_ms"))
 
 
-def _drained(rows: pl.DataFrame, steps: _Steps) -> pl.DataFrame:
-    """Rows of a pipe with `drained_ms` at its rates from then on."""
-    ms = drain_ms(steps, rows["time_ns"].to_numpy(), rows["queued_bytes"].to_numpy())
+def _of_line(rows: pl.DataFrame, line: _Line) -> pl.DataFrame:
+    """Rows of a pipe, both delays as its rates, its netem and its wire make them."""
+    if line.own_ms:
+        nothing = pl.lit(None, pl.Float64).alias("drained_ms")
+        return rows.with_columns((pl.col("waited_ms") - line.own_ms).clip(0), nothing)
+    if not line.steps:
+        return rows
+    packets, size = (rows[name].to_numpy() for name in ("queued_packets", "queued_bytes"))
+    mean = np.divide(size, packets, where=packets > 0, out=np.zeros(len(rows)))
+    on_wire = packets * np.array([wire_bytes(line.pipe, round(one)) for one in mean])
+    ms = drain_ms(line.steps, rows["time_ns"].to_numpy(), on_wire)
     return rows.with_columns(pl.Series("drained_ms", ms).fill_nan(None))
 
 
@@ -108,7 +142,7 @@ def drain_ms(
     Args:
         steps: From when (ns) on it has which rate (bit/s), in order, the first at 0.
         times_ns: Times of the samples.
-        queued_bytes: What waits at each.
+        queued_bytes: What waits at each, as it is on the wire.
     """
     starts = np.array([at for at, _ in steps], dtype=np.float64)
     rates = np.array([rate for _, rate in steps], dtype=np.float64)
@@ -151,8 +185,9 @@ METRICS = tuple(
         unit="ms",
         formula=f"{percent}th percentile over the samples of the queue in the time of load. A "
         "sample is the mean time in the queue of the packets that left since the previous sample; "
-        "if that is not known, the time until the queued bytes have left at the pipe's rates from "
-        "then on. NaN without samples of queues",
+        "if that is not known, the time until what is queued has left at the pipe's rates from "
+        "then on, with cells and overhead. The fixed delay of a netem is no part of it. NaN "
+        "without samples of queues",
         place="each direction of each link",
         window=WORDS,
         source="RFC 5481 §3 (a quantile of delay), at one queue",

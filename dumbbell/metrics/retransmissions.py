@@ -48,8 +48,8 @@ SPURIOUS = _count(
     "spurious_retransmissions",
     "Spurious retransmissions",
     "spurious_retransmitted_packets",
-    "retransmissions whose payload the receiver already had, by the engine's knowledge of both "
-    "ends; NaN on an engine that sees one end only",
+    "retransmissions that arrived when the receiver already had their payload, by the engine's "
+    "knowledge of both ends; NaN on an engine that sees one end only",
     "RFC 3522 §1, RFC 5682 §1 (what Eifel and F-RTO try to detect)",
     "packets",
 )

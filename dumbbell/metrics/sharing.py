@@ -25,6 +25,8 @@ from dumbbell.metrics.goodput import GOODPUT
 _NONE = float("nan")
 #: Cells with one scenario share a run, which then stands in the tables once for each.
 _ONCE = ["run", "flow"]
+#: A flow lasts if no other lives more than so many times as long.
+_LASTING = 4
 
 
 #: What a flow got: Mbit/s, or bytes; None where it is not known.
@@ -90,7 +92,7 @@ def lasting_flows(tables: Tables) -> pl.DataFrame:
     """Data flows without those of arrivals, each run once.
 
     `run`, `flow`, `start_ns`, `end_ns`; `lasting`: it always has data to send, and lives at least
-    half as long as any other; `steady`: it is UDP and lives as long.
+    a quarter as long as any other; `steady`: it is UDP and lives as long.
     """
     frame = _once(without_arrivals(tables))
     rows = []
@@ -110,7 +112,7 @@ def _once(tables: Tables) -> pl.DataFrame:
     began = pl.col("kind").is_in(DATA) & (pl.col("start_ns") >= 0)
     frame = tables.flows.filter(began).select(*_ONCE, "kind", "start_ns", "end_ns")
     life = pl.col("end_ns") - pl.col("start_ns")
-    lasts = (life * 2 >= life.max().over("run")).alias("lasts")
+    lasts = (life * _LASTING >= life.max().over("run")).alias("lasts")
     return frame.unique(_ONCE, maintain_order=True).with_columns(lasts)
 
 
@@ -148,7 +150,7 @@ def _with_amounts(tables: Tables, amounts: Measurement) -> Iterator[_Run]:
             _Flow(
                 name,
                 tuple(parts.get(name, (_Part(places.pipes[name], value),))),
-                lasts and name in places.bulk,
+                lasts and name in places.bulk and name not in places.held,
             )
             for name, value, lasts, connection in own.select(columns).iter_rows()
             if connection is None
@@ -270,8 +272,8 @@ FAIR_SHARE = Metric(
     label="Share of the fair share",
     unit="share",
     formula="goodput / mean goodput of the lasting bulk flows with the same bottleneck: those that "
-    "always have data and live at least half as long as any other; NaN for others, and for one "
-    "alone",
+    "always have data, whose hosts' buffers hold an equal share, and that live at least a quarter "
+    "as long as any other; NaN for others, and for one alone",
     place=_PLACE,
     window=_WINDOW,
     source="equal division as in RFC 5166 §2.4.1",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -42,6 +43,24 @@ def _end(samples: pl.DataFrame) -> int | None:
     without = (samples["ssthresh_packets"] >= _INFINITE).arg_true()
     end = int(without[-1]) + 1 if len(without) else 0
     return end if end < len(samples) else None
+
+
+#: Least growth of the window in a round trip of slow start: that of HyStart++ (RFC 9406 §4.2).
+_GROWTH = 1.25
+
+
+def in_slow_start(sample: Mapping[str, Any] | None, earlier: Mapping[str, Any] | None) -> bool:
+    """Returns true if a window is below its threshold and grew as in slow start.
+
+    BBR has a threshold, which does not tell what it does.
+
+    Args:
+        sample: Row of `samples`; None: there is none.
+        earlier: That of a round trip before; None: the connection is younger.
+    """
+    if sample is None or not 0 < sample["cwnd_packets"] < sample["ssthresh_packets"]:
+        return False
+    return earlier is None or sample["cwnd_packets"] >= _GROWTH * earlier["cwnd_packets"]
 
 
 def exit_bdp(samples: pl.DataFrame, limits: FlowLimits) -> float:

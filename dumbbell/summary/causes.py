@@ -92,6 +92,7 @@ def of_underuse(cell: CellLine, link: LinkLine, *, loaded: bool) -> str:
         or _policed(cell, link)
         or _short_buffer(cell, link)
         or _host_buffer(cell, link)
+        or _blocked(cell)
         or _coupling(cell)
     )
 
@@ -185,8 +186,10 @@ def _of_rtts(groups: list[FlowLine]) -> str:
     return ""
 
 
-def of_timeouts(flow: FlowLine) -> str:
+def of_timeouts(cell: CellLine, flow: FlowLine) -> str:
     """Why losses were not repaired by fast retransmit."""
+    if flow.outage_s:
+        return f"its path is down for {number(flow.outage_s)} s"
     if flow.window_packets is None or flow.window_packets >= _SMALL_WINDOW:
         return ""
     return (
@@ -313,6 +316,22 @@ def _host_buffer(cell: CellLine, link: LinkLine) -> str:
 def _largest_bdp(cell: CellLine, link: LinkLine) -> float | None:
     flows = [flow for flow in at(cell, link.pipe) if flow.bulk]
     return max((flow.bdp_packets for flow in flows if flow.bdp_packets is not None), default=None)
+
+
+#: A connection that waits for so much of its life is held up.
+_MUCH_BLOCKED = 0.1
+
+
+def _blocked(cell: CellLine) -> str:
+    """Head-of-line blocking of a Multipath TCP connection (RFC 6182 §3.2)."""
+    long = [flow for flow in cell.flows if (flow.blocked or 0.0) > _MUCH_BLOCKED]
+    if not long:
+        return ""
+    worst = max(long, key=lambda flow: flow.blocked or 0.0)
+    return (
+        f"for {100 * (worst.blocked or 0.0):.0f} % of its life the receiver of {worst.title} waits "
+        "for data of the other path (head-of-line blocking)"
+    )
 
 
 def _coupling(cell: CellLine) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.arrivals import without_arrivals
-from dumbbell.metrics.cells import CellValues, Levels
+from dumbbell.metrics.cells import CellValues, Levels, Values
 from dumbbell.metrics.definition import DATA
 from dumbbell.metrics.phases import MOST_CELLS, Phase, phases
 from dumbbell.metrics.sharing import lasting_flows
@@ -22,7 +22,7 @@ from dumbbell.summary.links import LinkLine, link_lines
 from dumbbell.summary.setting import Setting, setting
 
 #: Field of a cell → its metric.
-_FIELDS = {
+FIELDS = {
     "goodput_mbps": "total_goodput_mbps",
     "transfer_s": "transfer_s",
     "reordered": "total_reordered_share",
@@ -41,7 +41,7 @@ _RECOVERY = "recovery_ms"
 
 @dataclass(frozen=True)
 class CellLine:
-    """A cell of an experiment: means over repeats; None where it is not known. Metrics: `_FIELDS`.
+    """A cell of an experiment: means over repeats; None where it is not known. Metrics: `FIELDS`.
 
     Attributes:
         levels: Factor → level.
@@ -90,10 +90,10 @@ def of_links(cell: CellLine, name: str, choose: Callable[[Iterable[float]], floa
     return choose(known) if known else None
 
 
-def means(tables: Tables, metric: str, cells: list[CellLine]) -> list[float | None]:
-    """Mean of a metric in each cell; None where it is not known."""
+def of_metric(tables: Tables, metric: str, cells: list[CellLine]) -> list[Values]:
+    """Values of a metric in each cell."""
     values = CellValues(tables, [METRICS[metric]])
-    return [values.of(metric, tuple(cell.levels.values())).mean() for cell in cells]
+    return [values.of(metric, tuple(cell.levels.values())) for cell in cells]
 
 
 def cells(tables: Tables) -> list[CellLine]:
@@ -105,7 +105,7 @@ def cells(tables: Tables) -> list[CellLine]:
     few = len(of_cells) <= MOST_CELLS
     apart = without_arrivals(tables)
     of_flows = CellValues(apart, MEASURED)
-    names = [*_FIELDS.values(), *([_RECOVERY] if few else [])]
+    names = [*FIELDS.values(), *([_RECOVERY] if few else [])]
     values = CellValues(tables, [*OF_LINKS, *(METRICS[name] for name in names)])
     bulk = dict(lasting_flows(tables).filter("lasting").group_by("run").agg("flow").iter_rows())
     rows = _by_run(apart.flows.drop(factors))
@@ -129,7 +129,7 @@ def cells(tables: Tables) -> list[CellLine]:
             parts = phases(tables, {run: rows.get(run, []) for run in runs}, spec)
         always = {flow for run in runs for flow in bulk.get(run, ())}
         numbers: dict[str, Any] = {
-            field: values.of(metric, named).mean() for field, metric in _FIELDS.items()
+            field: values.of(metric, named).mean() for field, metric in FIELDS.items()
         }
         done.append(
             CellLine(

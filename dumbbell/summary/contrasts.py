@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.active import lives_differ, several_flows
 from dumbbell.metrics.numbers import number
-from dumbbell.summary.cells import CellLine, means, of_links
+from dumbbell.metrics.paired import ALPHA, compared
+from dumbbell.summary.cells import FIELDS, CellLine, of_links, of_metric
 from dumbbell.summary.differences import reasons
 from dumbbell.summary.links import arrow, shown
 
@@ -18,6 +19,8 @@ DIFFERENT = 1.1
 _OF_RTT = 0.1
 #: Shares of packets below this percentage are no difference.
 _MUCH = 1.0
+#: A larger ratio, as of a value over 0, counts no more.
+_MOST_RATIO = 1000.0
 #: Values that differ less are the same in a sentence.
 _SAME = 1.02
 #: Quantities of a sentence, and levels of a factor in it.
@@ -37,12 +40,21 @@ class Quantity:
         unit: Its unit; empty without one.
         values: Its value in each cell; None where it is not known.
         place: Where or when it is measured, if there are several places or times.
+        samples: Its value in each repeat, for each cell; empty: not known.
     """
 
     words: str
     unit: str
     values: list[float | None]
     place: str = ""
+    samples: list[list[float]] = field(default_factory=list)
+
+    def may_be_chance(self, one: int, other: int) -> bool:
+        """True if the repeats of two cells show no difference between them."""
+        if not self.samples or len(self.samples[one]) != len(self.samples[other]):
+            return False
+        # Of a single repeat, p is not known.
+        return compared(self.samples[one], self.samples[other]).p >= ALPHA
 
 
 #: Metrics of applications, in order of what people ask first, and their words.
@@ -57,26 +69,32 @@ _ASKED = {
 
 def quantities(cells: list[CellLine], results: Tables) -> list[Quantity]:
     """Quantities by which cells are told apart, the most asked for first."""
-    found = [
-        Quantity(words, METRICS[name].unit, means(results, name, cells))
-        for name, words in _ASKED.items()
-    ]
+    found = [_of_metric(cells, results, name, words) for name, words in _ASKED.items()]
     goodput = _SUM if several_flows(results) else _GOODPUT
     lives = _ANY if lives_differ(results) else ""
+    found += [
+        _of_metric(cells, results, FIELDS["transfer_s"], "transfer time"),
+        _of_metric(cells, results, FIELDS["goodput_mbps"], goodput, lives),
+        *(_of_one_link(cells, *one) for one in _OF_LINKS),
+    ]
     of_cells: dict[tuple[str, str], Callable[[CellLine], float | None]] = {
-        ("transfer time", "s"): lambda cell: cell.transfer_s,
-        (goodput, "Mbit/s"): lambda cell: cell.goodput_mbps,
         (_REORDERED, "%"): lambda cell: _percent(cell.reordered),
         (_SPURIOUS, "%"): lambda cell: _percent(cell.spurious),
         ("flows with a time-out", "%"): lambda cell: _percent(cell.timed_out),
         ("recovery from a loss", "ms"): lambda cell: cell.recovery_ms,
     }
     for (words, unit), value in of_cells.items():
-        place = lives if words == goodput else ""
-        found.append(Quantity(words, unit, [value(cell) for cell in cells], place))
-        if words == goodput:
-            found += [_of_one_link(cells, *one) for one in _OF_LINKS]
+        found.append(Quantity(words, unit, [value(cell) for cell in cells]))
     return [one for one in found if any(value is not None for value in one.values)]
+
+
+def _of_metric(
+    cells: list[CellLine], results: Tables, name: str, words: str, place: str = ""
+) -> Quantity:
+    """A metric of whole cells, with its repeats."""
+    of_cells = of_metric(results, name, cells)
+    means, samples = ([one.mean() for one in of_cells], [one.per_repeat() for one in of_cells])
+    return Quantity(words, METRICS[name].unit, means, place, samples)
 
 
 _Choose = Callable[[Iterable[float]], float]
@@ -161,17 +179,22 @@ def _effect(
         # A measured run may not know what others know.
         places = [one for one in best[1] if quantity.values[one] is not None]
         if places:
-            return [(best[0], _sentence(factors, [cells[one] for one in places], places, known))]
+            own = [cells[one] for one in places]
+            return [(best[0], _sentence(factors, own, places, known, quantity))]
     return []
 
 
 def _ratio(quantity: Quantity, places: list[int], cells: list[CellLine]) -> float:
     """Largest over smallest value in some cells; 1 if that is no difference."""
-    known = [value for place in places if (value := quantity.values[place]) and value > 0]
-    if len(known) < 2 or max(known) < DIFFERENT * min(known):
+    known = {place: value for place in places if (value := quantity.values[place]) is not None}
+    if len(known) < 2:
         return 1.0
-    matters = _matters(quantity, min(known), max(known), cells[places[0]])
-    return max(known) / min(known) if matters else 1.0
+    low, high = min(known, key=lambda one: known[one]), max(known, key=lambda one: known[one])
+    least, most = known[low], known[high]
+    if most <= 0 or most < DIFFERENT * least or quantity.may_be_chance(low, high):
+        return 1.0
+    matters = _matters(quantity, least, most, cells[places[0]])
+    return most / max(least, most / _MOST_RATIO) if matters else 1.0
 
 
 def _matters(quantity: Quantity, least: float, most: float, cell: CellLine) -> bool:
@@ -184,11 +207,17 @@ def _matters(quantity: Quantity, least: float, most: float, cell: CellLine) -> b
 
 
 def _sentence(
-    factors: frozenset[str], cells: list[CellLine], places: list[int], known: list[Quantity]
+    factors: frozenset[str],
+    cells: list[CellLine],
+    places: list[int],
+    known: list[Quantity],
+    told_first: Quantity,
 ) -> str:
-    """All levels of a factor with the quantities that follow; of many, the first and the last."""
+    """All levels of a factor with the quantities that follow; of many, those that differ most."""
     if len(cells) > _MOST_LEVELS:
-        cells, places = [cells[0], cells[-1]], [places[0], places[-1]]
+        by_value = sorted(range(len(places)), key=lambda one: told_first.values[places[one]] or 0.0)
+        ends = sorted((by_value[0], by_value[-1]))
+        cells, places = [cells[one] for one in ends], [places[one] for one in ends]
     first = cells[0]
     rest = ", ".join(f"{name} {own}" for name, own in first.levels.items() if name not in factors)
     changed = ", ".join(
@@ -203,18 +232,22 @@ def _sentence(
             continue
         if quantity.words in (_REORDERED, _SPURIOUS) and max(values) < _MUCH:
             continue
-        told += _told(quantity, values)
+        told += _told(quantity, values, places)
     head = f"At {rest}: {changed}" if rest else changed
     cause = reasons(cells)
     return f"{head}: {', '.join(told[:_MOST])}.{f' {cause}' if cause else ''}"
 
 
-def _told(quantity: Quantity, values: list[float]) -> list[str]:
+def _told(quantity: Quantity, values: list[float], places: list[int]) -> list[str]:
     """Values of cells; of what is asked for first that they are the same, or alike."""
     goodput = quantity.words in (_GOODPUT, _SUM)
     texts = [number(value) for value in values]
     figures = f"{' / '.join(texts)} {quantity.unit}".rstrip()
-    if max(values) > (_SAME if goodput else DIFFERENT) * min(values):
+    apart = max(values) > (_SAME if goodput else DIFFERENT) * min(values)
+    if apart:
+        ends = (places[values.index(choose(values))] for choose in (min, max))
+        if quantity.may_be_chance(*ends):
+            return [f"{quantity.words}{quantity.place} {figures} (no difference shown)"]
         return [f"{quantity.words}{quantity.place} {figures}"]
     if not goodput and quantity.words not in _ASKED.values():
         return []

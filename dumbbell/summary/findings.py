@@ -9,6 +9,7 @@ from dumbbell.metrics import jain_index
 from dumbbell.metrics.numbers import number
 from dumbbell.summary import causes
 from dumbbell.summary.cells import CellLine
+from dumbbell.summary.flow_lines import FlowLine
 from dumbbell.summary.links import LOSSY, LinkLine, arrow
 
 #: A flow starves below this part of its fair share.
@@ -21,9 +22,6 @@ STANDING_MS = 5 * TARGET_MS
 STANDING_RTTS = 2
 #: A bottleneck with bulk traffic that carries less of its rate is underused.
 UNDERUSED = 0.9
-#: What holds under load is told if the time of load is so much of that in which any flow is under
-#: way: of the default 500 samples of a queue more than a hundred, enough for a percentile.
-SUBSTANTIAL = 0.25
 #: Flows without retransmissions.
 _NO_SENDERS = ("UDP", "ping")
 #: How much graver shares are per unit of Jain's index: two flows at 0.5 are as grave as a queue of
@@ -83,9 +81,7 @@ def gravest(cells: list[CellLine]) -> dict[str, str]:
 
 def nothing_stands_out(cells: list[CellLine]) -> str:
     """Sentence for a run without findings: what was looked for, and what was not measured."""
-    queues = any(
-        link.delay_p10_ms is not None for cell in cells if not _brief(cell) for link in cell.links
-    )
+    queues = any(link.delay_p10_ms is not None for cell in cells for link in cell.links)
     drops = all(link.dropped is not None for cell in cells for link in cell.links)
     bulk = any(cell.bulk for cell in cells)
     senders = [flow for cell in cells for flow in cell.flows if flow.algorithm not in _NO_SENDERS]
@@ -94,7 +90,7 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
         *(["no starvation", "no idle line"] if bulk else []),
         *(["no standing queue"] if queues else []),
         *([f"no link that drops more than {_percent(LOSSY)}"] if drops else []),
-        *(["no time-outs"] if senders and counted else []),
+        *([_time_outs(senders)] if senders and counted else []),
     ]
     repaired = counted and any(flow.lost for flow in senders)
     kind = "of TCP " if any(f.algorithm == "UDP" and f.lost for c in cells for f in c.flows) else ""
@@ -112,6 +108,14 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     return f"Nothing stands out{told}.{also}"
 
 
+def _time_outs(senders: list[FlowLine]) -> str:
+    """`no time-outs`, or those of the flows that have most: fewer than they are."""
+    worst = max(senders, key=lambda flow: flow.timeouts or 0.0)
+    if not worst.timeouts:
+        return "no time-outs"
+    return f"few time-outs ({number(worst.timeouts)} per run of {worst.title})"
+
+
 def _starvation(cell: CellLine) -> Iterable[_Case]:
     for flow in cell.flows:
         if flow.fair_share is not None and flow.fair_share < STARVED:
@@ -123,7 +127,8 @@ def _starvation(cell: CellLine) -> Iterable[_Case]:
             # Alone among datagrams: an equal share is what as many flows would get each.
             beside = [other for other in cell.flows if other.joint_share is not None]
             fair = flow.count / sum(other.count for other in beside)
-            if 0 <= flow.joint_share < STARVED * fair:
+            datagrams = any(other.algorithm == "UDP" for other in beside)
+            if datagrams and flow.joint_share < STARVED * fair:
                 words = f"{flow.title} starves at {_percent(flow.joint_share)} of its bottleneck"
                 gravity = min(STARVED * fair / max(flow.joint_share, 1e-3), 100.0)
                 yield gravity, words, "UDP does not slow down for losses"
@@ -133,11 +138,11 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
     rtts = [flow.base_rtt_ms[1] for flow in cell.flows if flow.base_rtt_ms is not None]
     limit = min(STANDING_MS, STANDING_RTTS * max(rtts, default=0.0) or STANDING_MS)
     for link in cell.links:
-        least = None if _brief(cell) else link.delay_p10_ms
+        least = link.delay_p10_ms
         # Delays are of packets: a queue that is often empty is none, however long it is at times.
         used = _use(cell, link)
         drains = used is not None and used < UNDERUSED
-        if least is not None and least - _own_delay_ms(cell, link) > limit and not drains:
+        if least is not None and least > limit and not drains:
             words = (
                 f"{arrow(link.pipe)} has a standing queue (delay {number(least)} to "
                 f"{number(link.delay_p95_ms)} ms nearly all the time, median "
@@ -146,12 +151,6 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
             yield least / limit, words, causes.of_standing_queue(cell, link)
     if all(link.delay_p10_ms is None for link in cell.links):
         yield from _long_rtt(cell, limit)
-
-
-def _own_delay_ms(cell: CellLine, link: LinkLine) -> float:
-    """Part of the queueing delay that netem makes on purpose."""
-    pipe = cell.setting.pipes.get(link.pipe) if cell.setting else None
-    return pipe.own_delay_ns * 1e-6 if pipe else 0.0
 
 
 def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:
@@ -190,15 +189,9 @@ def _fullest_in_turn(cell: CellLine) -> float:
     return sum(used) / sum(lengths)
 
 
-def _brief(cell: CellLine) -> bool:
-    """True if the time of load is a small part of that in which any flow is under way."""
-    return cell.load_share is not None and cell.load_share < SUBSTANTIAL
-
-
 def _told_under_load(cell: CellLine, link: LinkLine) -> bool:
     """True if the use of a link is told of the time of load."""
-    known = link.used_under_load is not None and cell.load_share is not None
-    return known and not _brief(cell)
+    return link.used_under_load is not None and cell.load_share is not None
 
 
 def _use(cell: CellLine, link: LinkLine) -> float | None:
@@ -218,7 +211,7 @@ def _timeouts(cell: CellLine) -> Iterable[_Case]:
         if flow.timeouts is not None and flow.timeouts >= flow.count:
             noun = "time-out" if flow.timeouts == 1 else "time-outs"
             words = f"{flow.title} has {number(flow.timeouts)} {noun} per run"
-            yield 1 + flow.timeouts / 10, words, causes.of_timeouts(flow)
+            yield 1 + flow.timeouts / 10, words, causes.of_timeouts(cell, flow)
 
 
 def _unequal(cell: CellLine) -> Iterable[_Case]:

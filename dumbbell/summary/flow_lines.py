@@ -23,7 +23,8 @@ MEASURED = [
     METRICS[name]
     for name in (
         "goodput_mbps", "joint_goodput_mbps", "share", "joint_share", "joint_fair_share",
-        "rtt_ms", "retransmitted_share", "timeouts", "cwnd_mean_packets", *_LOST.values(),
+        "rtt_ms", "retransmitted_share", "timeouts", "cwnd_mean_packets", "outage_s",
+        "blocked_share", *_LOST.values(),
     )
 ]  # fmt: skip
 
@@ -56,6 +57,9 @@ class FlowLine:
         narrowest: Pipes that are the narrowest of a path of any of them.
         rate_mbps: Rate of the narrowest links of all paths; None without a limit.
         burst_packets: Packets that the datagrams of one interval make; 0 but for UDP.
+        outage_s: Time in which a link of its paths is down; None if it is not known.
+        blocked: Share of the life of a Multipath TCP connection in which its receiver waits for
+            data of another path; None for others.
     """
 
     title: str
@@ -78,6 +82,8 @@ class FlowLine:
     narrowest: frozenset[str] = frozenset()
     rate_mbps: float | None = None
     burst_packets: float = 0.0
+    outage_s: float | None = None
+    blocked: float | None = None
 
 
 _Flows = list[list[dict[str, Any]]]
@@ -184,6 +190,8 @@ def _flow_line(
         narrowest=frozenset(pipe for one in settings for pipe in one.narrowest),
         rate_mbps=_mean(one.rate_mbps for one in settings),
         burst_packets=max((one.burst_packets for one in settings), default=0.0),
+        outage_s=measured("outage_s", "max"),
+        blocked=measured("blocked_share", "max"),
     )
 
 

@@ -113,9 +113,9 @@ def _can_limit(pipe: Pipe) -> bool:
 
 
 def _fullness(line: LinkLine, pipe: Pipe) -> float:
-    """Its use; where that is not known (ATM), its throughput over its rate."""
+    """Its use, the larger of both times; if not known (ATM), its throughput over its rate."""
     if line.used is not None:
-        return line.used
+        return max(line.used, line.used_under_load or 0.0)
     rate_bps = rate_of(pipe)
     return line.throughput_mbps * 1e6 / rate_bps if rate_bps else 0.0
 

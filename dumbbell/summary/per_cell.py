@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dumbbell.metrics import Tables
 from dumbbell.metrics.numbers import number, percent
-from dumbbell.summary.cells import CellLine, means, of_links
+from dumbbell.summary.cells import CellLine, of_links, of_metric
 from dumbbell.summary.flow_lines import FlowLine
 
 #: Metrics of applications, where they were measured, and their headings.
@@ -23,7 +23,7 @@ def rows(cells: list[CellLine], results: Tables) -> tuple[list[str], list[list[s
     """Headings without the factors, and texts of each cell, without columns that nothing fills."""
     columns: dict[str, list[float | None]] = {}
     for name, heading in _ASKED.items():
-        columns[heading] = means(results, name, cells)
+        columns[heading] = [one.mean() for one in of_metric(results, name, cells)]
     for heading, value in _COLUMNS.items():
         columns[heading] = [value(cell) for cell in cells]
     shown = {

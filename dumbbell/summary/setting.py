@@ -11,7 +11,8 @@ from dumbbell.limits.applications import read_mbps, written_mbps
 from dumbbell.limits.datagrams import burst_packets
 from dumbbell.limits.flows import FRAME_BYTES, longest_frame_bytes, network_limits
 from dumbbell.limits.pipes import pipes_of, rate_steps, wire_bytes
-from dumbbell.scenario import Flow, Pipe, TcpOptions
+from dumbbell.limits.sharing import buffers_of
+from dumbbell.scenario import Pipe
 from dumbbell.summary.pipe_words import change_words
 
 #: Times of a change closer than this are the same.
@@ -34,7 +35,6 @@ class PipeSetting:
         filters_acks: True if its discipline removes needless ACKs (CAKE).
         in_bytes: True if the queue limit counts bytes.
         inside: Names of the discipline and of those of its classes or bands.
-        own_delay_ns: Fixed delay of netem, which its queueing delay includes; 0 for others.
         policer_bytes: Burst of its policer; None without one.
     """
 
@@ -47,7 +47,6 @@ class PipeSetting:
     filters_acks: bool = False
     in_bytes: bool = False
     inside: tuple[str, ...] = ()
-    own_delay_ns: int = 0
     policer_bytes: int | None = None
     frame_bytes: int = FRAME_BYTES
     wire_bytes: int = FRAME_BYTES
@@ -75,7 +74,7 @@ class PipeSetting:
         if self.limit_bytes is None or self.rates_bps is None:
             return None
         least, most = self.rates_bps
-        bits = 8e3 * self.limit_bytes / self.frame_bytes * self.wire_bytes
+        bits = 8e3 * self.limit_bytes * (self.wire_bytes / self.frame_bytes)
         return bits / most, bits / least
 
 
@@ -151,7 +150,7 @@ def setting(scenario: str, flows: Iterable[str]) -> Setting:
             burst_packets=burst_packets(udp) if udp else 0.0,
             written_mbps=written_mbps(own) if own else None,
             read_mbps=read_mbps(own) if own else None,
-            buffers=_buffers(hosts, own) if own else {},
+            buffers=buffers_of(hosts, own) if own else {},
             frame_bytes=limits.frame_bytes,
         )
     spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
@@ -162,17 +161,6 @@ def setting(scenario: str, flows: Iterable[str]) -> Setting:
         next(iter(spraying)) if len(spraying) == 1 else "",
         next(iter(sack)) if len(sack) == 1 else None,
     )
-
-
-def _buffers(hosts: Mapping[str, TcpOptions | None], flow: Flow) -> dict[str, int]:
-    """Largest send buffer and receive buffer of a TCP flow; empty for other traffic."""
-    own = flow["traffic"].get("tcp")
-    if own is None:
-        return {}
-    sender, receiver = own["sender"] or hosts[flow["from"]], own["receiver"] or hosts[flow["to"]]
-    if sender is None or receiver is None:
-        return {}
-    return {"tcp_wmem": sender["tcp_wmem"][2], "tcp_rmem": receiver["tcp_rmem"][2]}
 
 
 def _pipe(pipe: Pipe, frame_bytes: int) -> PipeSetting:
@@ -200,7 +188,6 @@ def _pipe(pipe: Pipe, frame_bytes: int) -> PipeSetting:
         filters,
         size is not None and limit == size,
         tuple(dict.fromkeys(_names({kind: options}))),
-        options.get("delay_ns", 0) if kind == "netem" else 0,
         pipe["policer"]["burst_bytes"] if pipe["policer"] else None,
         frame_bytes,
         wire_bytes(pipe, frame_bytes),

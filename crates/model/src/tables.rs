@@ -168,7 +168,7 @@ table! {
         fast_retransmitted_packets: Int = "Retransmissions in Recovery.",
         timeout_retransmitted_packets: Int = "Retransmissions in Loss, after a time-out.",
         probe_retransmitted_packets: Int = "Retransmissions as tail loss probes.",
-        spurious_retransmitted_packets: Int = "Spurious retransmissions: the receiver already had the payload; only the simulator knows.",
+        spurious_retransmitted_packets: Int = "Spurious retransmissions: those that arrived when the receiver already had the payload; only the simulator knows.",
         paws_rejected_packets: Int = "Data packets that the receiver rejected for an old timestamp (PAWS, RFC 7323 §5).",
         timeouts: Int = "Retransmission time-outs.",
         recoveries: Int = "Entries into Recovery.",

@@ -39,7 +39,8 @@ impl DeliveryTrace {
     /// The next opportunity at or after `from`. Unused opportunities are lost.
     pub(crate) fn next_at(&mut self, from: Time) -> Time {
         let last_ms = self.deliveries_ms.last().copied().unwrap_or(1);
-        let period = from.as_us() / 1000 / last_ms;
+        // The last time of a period is its own, not the beginning of the next.
+        let period = from.as_us().div_ceil(1000).saturating_sub(1) / last_ms;
         if period > self.period {
             self.period = period;
             self.index = 0;
@@ -84,16 +85,32 @@ impl DeliveryTrace {
 mod tests {
     use super::*;
 
+    /// The first opportunities at or after a time, in ms.
+    fn opportunities(deliveries_ms: &[u64], from: Time, count: usize) -> Vec<u64> {
+        let mut trace = DeliveryTrace::new(deliveries_ms.to_vec());
+        let mut now = from;
+        (0..count)
+            .map(|_| {
+                now = trace.next_at(now);
+                trace.open();
+                now.as_us() / 1000
+            })
+            .collect()
+    }
+
     #[test]
     fn a_trace_delivers_at_its_times_and_repeats() {
-        let mut trace = DeliveryTrace::new(vec![3, 5, 10]);
-        let mut at = Vec::new();
-        let mut now = Time::ZERO;
-        for _ in 0..5 {
-            now = trace.next_at(now);
-            trace.open();
-            at.push(now.as_us() / 1000);
-        }
-        assert_eq!(at, [3, 5, 10, 13, 15]);
+        assert_eq!(opportunities(&[3, 5, 10], Time::ZERO, 5), [3, 5, 10, 13, 15]);
+    }
+
+    #[test]
+    fn all_opportunities_of_the_last_time_are_delivered() {
+        assert_eq!(opportunities(&[1, 1], Time::ZERO, 6), [1, 1, 2, 2, 3, 3]);
+        assert_eq!(opportunities(&[4, 10, 10, 10], Time::ZERO, 7), [4, 10, 10, 10, 14, 20, 20]);
+        assert_eq!(opportunities(&[0, 2, 2], Time::ZERO, 7), [0, 2, 2, 2, 4, 4, 4]);
+        // What came before is lost; an exact end of a period belongs to it.
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        assert_eq!(opportunities(&[4, 10, 10], at(10), 4), [10, 10, 14, 20]);
+        assert_eq!(opportunities(&[4, 10, 10], at(25), 3), [30, 30, 34]);
     }
 }
