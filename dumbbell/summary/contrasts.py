@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.active import lives_differ, several_flows
@@ -45,9 +45,9 @@ class Quantity:
 
     words: str
     unit: str
-    values: list[float | None]
+    values: Sequence[float | None]
     place: str = ""
-    samples: list[list[float]] = field(default_factory=list)
+    samples: Sequence[Sequence[float]] = ()
 
     def may_be_chance(self, one: int, other: int) -> bool:
         """True if the repeats of two cells show no difference between them."""
