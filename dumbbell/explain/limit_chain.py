@@ -49,7 +49,7 @@ def limit_links(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
         return [first, _full_buffer(seen, incident), *_end(seen, incident, "it had memory again")]
     if incident.what is What.CONNECTION:
         return [first, _scheduler(seen, row), *_end(seen, incident, "the connection gave it data")]
-    return [first, _source(seen, incident), *_end(seen, incident, "the application wrote again")]
+    return [first, _source(seen, incident), *_end(seen, incident, "data of the application waited")]
 
 
 def _tcp(seen: Observed) -> Any:

@@ -90,7 +90,7 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
         reason = f" That is the reordering degree, {degree}:" if told else ""
         sentence = (
             f"{seen_acks}{reason} {seen.flow} took {again.name} for lost and retransmitted it"
-            f" {sent} (fast retransmit)."
+            f" {sent} (fast retransmit).{_timers_before(seen, incident, since, again)}"
         )
         return Link(Step.NOTICE, What.DUPLICATE_ACKS, at, sentence, again, numbers=numbers)
     by_rack = not enough and seen.has_sack
@@ -98,8 +98,26 @@ def _acks(seen: Observed, incident: Incident, again: Packet) -> Link:
     why = " by RACK, as segments sent later had arrived" if by_rack else ""
     sentence = (
         f"{seen_acks} {seen.flow} took {again.name} for lost{why}, and retransmitted it {sent}."
+        f"{_timers_before(seen, incident, since, again)}"
     )
     return Link(Step.NOTICE, what, at, sentence, again, numbers=numbers)
+
+
+def _timers_before(seen: Observed, incident: Incident, since_ns: int, again: Packet) -> str:
+    """Time-outs between a loss and its repair that retransmitted other segments."""
+    own = {one.number for one in incident.retransmissions}
+    expired = [
+        one
+        for one in seen.data
+        if one.cause == "timeout" and since_ns <= one.sent_ns < again.sent_ns
+    ]
+    others = [one for one in expired if one.number not in own]
+    if not others:
+        return ""
+    times = many(len(others), "retransmission")
+    return (
+        f" Time-outs had come before: {times} of {others[0].name} from {moment(others[0].sent_ns)}."
+    )
 
 
 def _decided_ns(seen: Observed, since_ns: int, sent_ns: int) -> int:

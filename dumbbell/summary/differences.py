@@ -15,6 +15,8 @@ _MOST = 3
 #: Share of reordered packets from which on their effect is told; share of spurious retransmissions
 #: below which there is none.
 _MUCH_REORDERED, _FEW_SPURIOUS = 0.01, 0.005
+#: A sender that takes losses for congestion has less than this part of what others have.
+_SLOW = 0.9
 #: Share of transfers with a time-out from which on it matters.
 _MANY_LATE = 0.01
 
@@ -114,7 +116,10 @@ def _random_loss(cells: list[CellLine]) -> Iterable[str]:
     changed = {kind for own in kinds for kind in own if not all(kind in one for one in kinds)}
     lost = any(link.drops.get("random loss") for cell in cells for link in cell.links)
     blind = sorted(changed.intersection(LOSS_BLIND))
-    others = sorted(changed.difference(LOSS_BLIND))
+    # Others may stand them as well (Copa).
+    fast = max((_mbps(cells, kind) for kind in blind), default=0.0)
+    slow = (kind for kind in changed.difference(LOSS_BLIND) if _mbps(cells, kind) < _SLOW * fast)
+    others = sorted(slow)
     if lossy and lost and blind and others:
         verb = "do" if len(others) > 1 else "does"
         does = "do" if len(blind) > 1 else "does"
@@ -122,6 +127,12 @@ def _random_loss(cells: list[CellLine]) -> Iterable[str]:
             f"{' and '.join(blind)} {does} not take random losses for congestion; "
             f"{' and '.join(others)} {verb}."
         )
+
+
+def _mbps(cells: list[CellLine], kind: str) -> float:
+    """Largest mean goodput of a flow with this algorithm."""
+    flows = (flow for cell in cells for flow in cell.flows if flow.algorithm == kind)
+    return max((flow.goodput_mbps.mean for flow in flows), default=0.0)
 
 
 def _pipes(cells: list[CellLine]) -> Iterable[str]:

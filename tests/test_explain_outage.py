@@ -1,0 +1,54 @@
+"""Explanations of a loss at the beginning of an outage, and of an application that paces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from dumbbell.cli.app import app
+
+OUTAGE = """\
+dumbbell: 1
+name: outage
+template: {dumbbell: {rate: 2 Mbit/s, rtt: 20 ms, buffer: 3 packets}}
+links:
+  - {name: bottleneck, changes: [{at: 5 s, state: down}, {at: 9 s, state: up}]}
+flows:
+  - {name: get, from: s1, to: d1, tcp: vegas}
+duration: 14 s
+"""
+PACED = """\
+dumbbell: 1
+name: paced
+template: {dumbbell: {pairs: 2, rate: 10 Mbit/s, rtt: 40 ms, buffer: 1 BDP}}
+flows:
+  - name: telemetry
+    from: s1
+    to: d1
+    tcp: {congestion_control: cubic, source: {periodic: {chunk: 1 KB, interval: 100 ms}}}
+  - {name: bulk, from: s2, to: d2, tcp: cubic, start: 2 s}
+duration: 10 s
+"""
+
+
+def told(folder: Path, text: str, flow: str, at: str) -> str:
+    (folder / "e.yaml").write_text(text, encoding="utf-8")
+    store = str(folder / "store")
+    run = ["run", str(folder / "e.yaml"), "--store", store, "--workers", "1"]
+    for command in run, ["explain", store, "--flow", flow, "--at", at]:
+        outcome = CliRunner().invoke(app, command)
+        assert outcome.exit_code == 0, outcome.output
+    return " ".join(outcome.output.split())
+
+
+def test_time_outs_between_a_loss_and_its_repair_are_told(tmp_path: Path) -> None:
+    """In the outage the timer retransmits an earlier segment; this one is repaired 7 s later."""
+    words = told(tmp_path, OUTAGE, "get", "5.2 s")
+    assert "Time-outs had come before: 5 retransmissions of segment" in words
+
+
+def test_an_application_that_writes_now_and_then_writes_all_the_time(tmp_path: Path) -> None:
+    words = told(tmp_path, PACED, "telemetry", "5 s")
+    assert "limited by its application" in words and "it writes 1024 bytes every 100 ms" in words
+    assert "wrote again" not in words
