@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from dumbbell.limits.flows import NetworkLimits, network_limits
@@ -34,7 +35,12 @@ class Bottlenecks:
 
 def bottlenecks(scenario: str, flows: Iterable[str]) -> Bottlenecks:
     """Bottlenecks of some flows of a scenario (JSON text)."""
-    names = dict.fromkeys(flows)
+    return _read(scenario, tuple(dict.fromkeys(flows)))
+
+
+@lru_cache(maxsize=8)
+def _read(scenario: str, names: tuple[str, ...]) -> Bottlenecks:
+    """Several metrics ask for the same."""
     found: dict[str, frozenset[str]] = {}
     limits = network_limits(scenario)
     spec = limits.paths.spec
