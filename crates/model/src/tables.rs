@@ -9,7 +9,7 @@ mod value;
 
 use column::Packed;
 pub use column::{Column, BLOCK_ROWS};
-pub use value::{Float, Int};
+pub use value::{ns, Float, Int};
 
 /// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,17 +4,13 @@
 //! Packets, timers and tables of the network refer to a flow by its place. Places of flows that are over
 //! are used again, unless queues tell flows apart by their number.
 
-use crate::endpoint::tcp::ends::BEGIN_STOP;
-use crate::endpoint::{Endpoint, Ends, Gone, Place, Setup, Timer, FLOW_TIMERS};
-use crate::events::SOURCES_MAX;
 use crate::flow::FlowState;
 use crate::network::path::Paths;
 use crate::network::route::{FlowRoute, Routes};
 use crate::qdisc::tells_flows_apart;
-use crate::world::World;
 use dumbbell_model::arrivals::Draws;
 use dumbbell_model::scenario::{SprayPolicy, Tcp};
-use dumbbell_model::{Scenario, ScenarioError, Span, Time};
+use dumbbell_model::{Scenario, Span};
 use std::borrow::Cow;
 
 /// Returns true if the run needs all flows beforehand: somebody names each packet's flow, or routers
@@ -39,10 +35,23 @@ pub(crate) struct FlowSpec<'a> {
 }
 
 /// State of the network that all flows of a process have in common.
-struct Common {
-    targets: [u32; 2],
-    path: [u32; 2],
-    route: FlowRoute,
+#[derive(Clone, Copy)]
+pub(crate) struct Common {
+    pub(crate) targets: [u32; 2],
+    pub(crate) path: [u32; 2],
+    pub(crate) route: FlowRoute,
+}
+
+/// A flow that begins.
+pub(crate) struct Begun {
+    /// Number in the tables.
+    pub(crate) number: u32,
+    /// Number among those of its process, from 1 on.
+    pub(crate) nth: usize,
+    pub(crate) start: Span,
+    pub(crate) bytes: u64,
+    pub(crate) place: u32,
+    pub(crate) common: Common,
 }
 
 /// A process of arrivals at run time.
@@ -129,76 +138,28 @@ impl Arriving {
         }
     }
 
-    fn place(&mut self, number: u32, places: usize) -> u32 {
-        if self.numbered {
-            return number;
-        }
-        self.free.pop().unwrap_or(places as u32)
-    }
-}
-
-impl World<'_> {
-    /// Sets the event of a process: the start of its next flow.
-    pub(crate) fn schedule_arrival(&mut self, process: usize) {
-        let source = self.arrival_source(process);
-        match self.arriving.processes[process].next {
-            Some((start, _)) => self.events.set_first(source, Time::ZERO + start),
-            None => self.events.clear(source),
-        }
+    /// Start of the next flow of a process.
+    pub(crate) fn next_start(&self, process: usize) -> Option<Span> {
+        self.processes[process].next.map(|(start, _)| start)
     }
 
-    /// The next flow of a process begins.
-    pub(crate) fn arrive(&mut self, process: usize) {
-        let arriving = &mut self.arriving.processes[process];
-        let Some((start, bytes)) = arriving.next else { return };
-        arriving.next = arriving.draws.next();
-        let number = arriving.first + arriving.begun;
-        arriving.begun += 1;
-        let flow = self.scenario.arrivals[process].flow(arriving.begun as usize, start, bytes);
-        let Common { targets, path, route } = arriving.common;
-        let place = self.arriving.place(number, self.flows.len());
-        self.schedule_arrival(process);
-        if self.flow_base + (place as usize + 1) * FLOW_TIMERS >= SOURCES_MAX {
-            let message = format!("more than {place} flows at once, at {}", self.now);
-            let path = format!("arrivals[{process}].per_second");
-            self.refusal = Some(ScenarioError { path, message });
-            (self.end, self.until) = (self.now, self.now);
-            return;
-        }
-        let Self { scenario, nodes, plugins, seed, .. } = self;
-        let setup = Setup { scenario, nodes, plugins: &**plugins, seed: *seed };
-        let ends = Ends::open(setup, place, &flow);
-        let endpoint = match self.arriving.free_endpoints.pop() {
-            Some(free) => free,
-            None => {
-                self.endpoints.push(Ends::Gone(Gone));
-                self.endpoints.len() as u32 - 1
-            }
+    /// The next flow of a process, which begins now, beside so many places.
+    pub(crate) fn begin(&mut self, process: usize, places: usize) -> Option<Begun> {
+        let Process { draws, next, first, begun, common } = &mut self.processes[process];
+        let (start, bytes) = next.take()?;
+        *next = draws.next();
+        let number = *first + *begun;
+        *begun += 1;
+        let nth = *begun as usize;
+        let place = match self.numbered {
+            true => number,
+            false => self.free.pop().unwrap_or(places as u32),
         };
-        self.endpoints[endpoint as usize] = ends;
-        let at = Place { endpoint, lane: 0, start: self.now, stop: None };
-        let mut state = FlowState::new(number, at, flow.dscp);
-        state.arrived = self.may_duplicate.then(Box::default);
-        put(&mut self.flows, place, state, || FlowState::new(u32::MAX, Place::default(), 0));
-        put(&mut self.targets, place, targets, || targets);
-        self.paths.put(place, path);
-        self.routes.put(place, route);
-        self.events.grow(self.flow_base + self.flows.len() * FLOW_TIMERS);
-        let timer = Timer::Flow { lane: 0, kind: BEGIN_STOP };
-        self.endpoints[endpoint as usize].on_timer(self.now, timer);
-        self.settle(endpoint as usize);
+        Some(Begun { number, nth, start, bytes, place, common: *common })
     }
-}
 
-/// Puts a value at a place, behind fillers if there is a gap.
-pub(crate) fn put<T>(values: &mut Vec<T>, place: u32, value: T, filler: impl Fn() -> T) {
-    let place = place as usize;
-    while values.len() < place {
-        values.push(filler());
-    }
-    if place == values.len() {
-        values.push(value);
-    } else {
-        values[place] = value;
+    /// An endpoint that no flow has any more.
+    pub(crate) fn free_endpoint(&mut self) -> Option<u32> {
+        self.free_endpoints.pop()
     }
 }

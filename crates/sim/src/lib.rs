@@ -12,19 +12,21 @@ pub mod agent;
 mod arena;
 mod arrive;
 mod budget;
+mod drop_reason;
 mod endpoint;
 mod events;
 mod flow;
-mod forward;
 mod give_back;
 mod held;
-mod lifetime;
 mod network;
+mod nodes;
+mod pause;
 mod qdisc;
 mod record;
 mod session;
 mod setup;
 mod soft_timers;
+mod wheel;
 mod world;
 
 pub use budget::{budget, Budget};
@@ -36,7 +38,8 @@ use dumbbell_model::{Scenario, ScenarioError, Time};
 #[cfg(feature = "packetdrill")]
 pub use endpoint::tcp::script::play_script;
 use held::Held;
-pub use session::{Pause, Session};
+pub use pause::Pause;
+pub use session::Session;
 use thiserror::Error;
 
 /// Results of a run.

@@ -2,6 +2,7 @@
 //! do not depend on the steps.
 
 use crate::held::Held;
+use crate::pause::Pause;
 use crate::world::World;
 use crate::{
     arrive, refuse_plugins, refuse_programs, refuse_stacks, setup, Monitor, Output, RunError,
@@ -10,24 +11,7 @@ use dumbbell_cc::plugin::Plugins;
 use dumbbell_model::digest::digest;
 use dumbbell_model::{Scenario, Time};
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-
-/// Asks a session to pause after the event that is processed. A plug-in has a copy.
-#[derive(Clone, Debug, Default)]
-pub struct Pause(Arc<AtomicBool>);
-
-impl Pause {
-    /// Asks for a pause.
-    pub fn ask(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns true if a pause was asked for, once.
-    pub(crate) fn take(&self) -> bool {
-        self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Relaxed)
-    }
-}
 
 /// Never stops a run.
 struct Unwatched;

@@ -2,10 +2,10 @@
 
 use crate::arena::Arena;
 use crate::arrive::Arriving;
-use crate::endpoint::tcp::stack::offer;
-use crate::endpoint::{self, Setup, FLOW_TIMERS};
+use crate::endpoint::options::options;
+use crate::endpoint::{self, Setup};
 use crate::events::EventQueue;
-use crate::flow::FlowState;
+use crate::flow::{FlowState, FLOW_TIMERS};
 use crate::held::Held;
 use crate::network::ip_fragment::Reassembly;
 use crate::network::link::{LinkSetup, Pipe};
@@ -13,6 +13,7 @@ use crate::network::lookahead::patient;
 use crate::network::neighbour::Neighbours;
 use crate::network::path::Paths;
 use crate::network::route::Routes;
+use crate::nodes::Nodes;
 use crate::record::capture::Capture;
 use crate::record::finished::Finished;
 use crate::record::hops::Hops;
@@ -21,14 +22,11 @@ use crate::soft_timers::SoftTimers;
 use crate::world::{World, PIPE_SOURCES};
 use dumbbell_capture::Taps;
 use dumbbell_cc::plugin::Plugins;
-use dumbbell_model::scenario::{self, Link, NodeKind, Scenario, Traffic};
-use dumbbell_model::tcp_options::DEFAULT_PROFILE;
-use dumbbell_model::{ReceiveBuffer, ScenarioError, TcpOptions, Time};
+use dumbbell_model::scenario::{self, Link, NodeKind, Scenario};
+use dumbbell_model::{ReceiveBuffer, ScenarioError, Time};
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::TapPackets;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::collections::VecDeque;
 
 /// Builds the world.
 pub(crate) fn world<'a>(
@@ -148,63 +146,6 @@ fn reassembly(node: &scenario::Node) -> Reassembly {
 
 /// MTU between routers.
 const ETHERNET_MTU_BYTES: u32 = 1500;
-/// Options among which equal ones are searched: hosts of one kind follow each other.
-const SEARCHED: usize = 16;
-
-/// Nodes by name (validated).
-pub(crate) struct Nodes {
-    numbers: BTreeMap<String, usize>,
-    /// Nodes with a serial link.
-    serial: BTreeSet<String>,
-    /// Hosts whose fq paces all their connections, since one asks for it.
-    paced: BTreeSet<String>,
-    /// Options of connections, each once.
-    options: RefCell<Vec<Arc<TcpOptions>>>,
-}
-
-impl Nodes {
-    fn new(scenario: &Scenario) -> Self {
-        let numbers = scenario.nodes.iter().enumerate().map(|(i, node)| (node.name.clone(), i));
-        let sides = scenario.links.iter().flat_map(|l| [(&l.a, &l.forward), (&l.b, &l.backward)]);
-        let serial = sides
-            .filter(|(_, pipe)| matches!(pipe.shaper, scenario::Shaper::Serial { .. }))
-            .map(|(node, _)| node.clone());
-        let asks = |flow: &&scenario::Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.fq);
-        let paced = scenario.flows.iter().filter(asks).map(|flow| flow.from.clone());
-        Self {
-            numbers: numbers.collect(),
-            serial: serial.collect(),
-            paced: paced.collect(),
-            options: RefCell::default(),
-        }
-    }
-
-    /// Returns true if fq paces the connections of the host.
-    pub(crate) fn is_paced(&self, name: &str) -> bool {
-        self.paced.contains(name)
-    }
-
-    /// Returns true if the node has a serial link.
-    pub(crate) fn is_serial(&self, name: &str) -> bool {
-        self.serial.contains(name)
-    }
-
-    /// Returns the shared copy of these options. Most connections have the same.
-    pub(crate) fn shared(&self, options: TcpOptions) -> Arc<TcpOptions> {
-        let mut known = self.options.borrow_mut();
-        if let Some(same) = known.iter().rev().take(SEARCHED).find(|known| ***known == options) {
-            return Arc::clone(same);
-        }
-        let options = Arc::new(options);
-        known.push(Arc::clone(&options));
-        options
-    }
-
-    fn number(&self, name: &str) -> usize {
-        self.numbers.get(name).copied().unwrap_or(0)
-    }
-}
-
 fn pipe(scenario: &Scenario, nodes: &Nodes, link: &Link, forward: bool, seed: u64) -> Pipe {
     let (direction, spec, near, far) = if forward {
         ("forward", &link.forward, &link.a, &link.b)
@@ -228,53 +169,4 @@ fn pipe(scenario: &Scenario, nodes: &Nodes, link: &Link, forward: bool, seed: u6
         pipe.stats.recent_ps = Some(Vec::new());
     }
     pipe
-}
-
-/// TCP options of both ends of a flow, before negotiation.
-pub(crate) fn offered(
-    scenario: &Scenario,
-    nodes: &Nodes,
-    flow: &scenario::Flow,
-) -> [TcpOptions; 2] {
-    let own = match &flow.traffic {
-        Traffic::Tcp(tcp) => [tcp.sender.clone(), tcp.receiver.clone()],
-        _ => [None, None],
-    };
-    let of = |own: &Option<TcpOptions>, host: &str| {
-        // Validated: every host has options.
-        let found = own.clone().or_else(|| scenario.nodes[nodes.number(host)].tcp.clone());
-        match found.or_else(|| TcpOptions::profile(DEFAULT_PROFILE)) {
-            Some(options) => options,
-            None => unreachable!("the profile is part of the program"),
-        }
-    };
-    let mut offered = [of(&own[0], &flow.from), of(&own[1], &flow.to)];
-    if let Traffic::Tcp(tcp) = &flow.traffic {
-        offer(tcp.stack, &mut offered[0]);
-    }
-    offered
-}
-
-/// TCP options of both ends of a flow, after negotiation.
-pub(crate) fn options(
-    scenario: &Scenario,
-    nodes: &Nodes,
-    flow: &scenario::Flow,
-) -> [TcpOptions; 2] {
-    let [mut sending, mut receiving] = offered(scenario, nodes, flow);
-    negotiate(&mut sending, &mut receiving);
-    [sending, receiving]
-}
-
-/// Turns off options that one side does not want (RFC 7323 §1.3, RFC 2018 §2); takes the smaller MSS.
-fn negotiate(sender: &mut TcpOptions, receiver: &mut TcpOptions) {
-    let both = sender.tcp_timestamps && receiver.tcp_timestamps;
-    (sender.tcp_timestamps, receiver.tcp_timestamps) = (both, both);
-    let both = sender.tcp_sack && receiver.tcp_sack;
-    (sender.tcp_sack, receiver.tcp_sack) = (both, both);
-    receiver.tcp_dsack &= both;
-    let both = sender.tcp_window_scaling && receiver.tcp_window_scaling;
-    (sender.tcp_window_scaling, receiver.tcp_window_scaling) = (both, both);
-    let mtu = sender.mtu_bytes.min(receiver.mtu_bytes);
-    (sender.mtu_bytes, receiver.mtu_bytes) = (mtu, mtu);
 }

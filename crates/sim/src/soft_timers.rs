@@ -9,9 +9,8 @@
 //!
 //! Each host has one processor here. Other soft timers (`pacing_timer`) are not in this list.
 
-use crate::endpoint::{Endpoint, Timer, FLOW_TIMERS};
 use crate::events::{EventQueue, Source};
-use crate::world::World;
+use crate::flow::FLOW_TIMERS;
 use dumbbell_model::Time;
 
 /// Range of a soft timer: soft and hard expiry.
@@ -80,7 +79,7 @@ impl SoftTimers {
     }
 
     /// Sets the host's event to the earliest hard expiry (`hrtimer_update_softirq_timer`).
-    fn program(&self, events: &mut EventQueue, host: usize) {
+    pub(crate) fn program(&self, events: &mut EventQueue, host: usize) {
         let source = (self.base + host) as Source;
         match self.hosts[host].first() {
             Some(first) => events.set(source, first.range.hard),
@@ -89,7 +88,7 @@ impl SoftTimers {
     }
 
     /// Removes the next timer that runs now: the first in the queue, if its soft expiry has passed.
-    fn take_due(&mut self, host: usize, now: Time) -> Option<Source> {
+    pub(crate) fn take_due(&mut self, host: usize, now: Time) -> Option<Source> {
         let queue = &mut self.hosts[host];
         let due = queue.first().is_some_and(|first| first.range.soft <= now);
         due.then(|| queue.remove(0).timer)
@@ -100,23 +99,6 @@ impl SoftTimers {
         let timers = first..first + FLOW_TIMERS as Source;
         let queue = self.hosts.get(host as usize);
         queue.is_some_and(|queue| queue.iter().any(|queued| timers.contains(&queued.timer)))
-    }
-}
-
-impl World<'_> {
-    /// Runs the soft timers of a host (`hrtimer_run_softirq`).
-    pub(crate) fn run_soft_timers(&mut self, host: usize) {
-        while let Some(timer) = self.soft_timers.take_due(host, self.now) {
-            let number = timer as usize - self.flow_base;
-            let (flow, kind) = (&self.flows[number / FLOW_TIMERS], number % FLOW_TIMERS);
-            let (endpoint, timer) = (flow.endpoint as usize, Timer::Soft { lane: flow.lane, kind });
-            if flow.ending {
-                self.closing.push((number / FLOW_TIMERS) as u32);
-            }
-            self.endpoints[endpoint].on_timer(self.now, timer);
-            self.settle(endpoint);
-        }
-        self.soft_timers.program(&mut self.events, host);
     }
 }
 

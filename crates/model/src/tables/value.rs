@@ -1,6 +1,7 @@
 //! Numbers in rows of the result tables. A number is unknown until it is set. A stored table holds -1 or
 //! NaN for unknown.
 
+use crate::Time;
 use std::iter::Sum;
 
 /// A whole number that may be unknown. The default is unknown.
@@ -10,6 +11,11 @@ pub struct Int(i64);
 /// A floating-point number that may be unknown. The default is unknown.
 #[derive(Clone, Copy, Debug)]
 pub struct Float(f64);
+
+/// Nanoseconds of a time; unknown for [`Time::NEVER`].
+pub fn ns(at: Time) -> Int {
+    (at != Time::NEVER).then(|| at.as_ns()).into()
+}
 
 impl Int {
     /// Unknown, or never.

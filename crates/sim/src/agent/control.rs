@@ -3,7 +3,7 @@
 
 use super::action::{Action, Sets};
 use super::observation::{Counts, State, Step};
-use crate::session::Pause;
+use crate::pause::Pause;
 use dumbbell_cc::{CongestionControl, Conn, RateSample, Window};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -4,7 +4,7 @@
 use super::action::{Act, Action, Actions};
 use super::control::{lock, Control, Shared, Stepping};
 use super::observation::{Observation, Step};
-use crate::session::Pause;
+use crate::pause::Pause;
 use dumbbell_cc::{CongestionControl, Conn, RateSample, Window};
 use dumbbell_policy::{Metadata, Model, Network};
 use std::sync::{Arc, Mutex};

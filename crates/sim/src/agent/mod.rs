@@ -17,7 +17,8 @@ pub use learnt::{Fail, Learnt};
 pub use observation::{Kind, Observation, Step, OBSERVATIONS};
 pub use reward::Reward;
 
-use crate::session::{Pause, Session};
+use crate::pause::Pause;
+use crate::session::Session;
 use crate::RunError;
 use control::{lock, Control, Shared};
 use dumbbell_cc::plugin::{Failure, NoPlugins, Plugins};

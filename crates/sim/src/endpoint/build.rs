@@ -1,10 +1,12 @@
 //! Construction of a scenario's endpoints and of the map from flows to endpoints.
 
 use super::mptcp::ends::Multipath;
+use super::options::{offered, options};
 use super::page::Page;
 use super::tcp::handshake::SynOptions;
 use super::{Endpoint, Ends, Life};
-use crate::setup::{offered, options, Nodes};
+use crate::flow::Place;
+use crate::nodes::Nodes;
 use dumbbell_cc::plugin::Plugins;
 use dumbbell_cc::CongestionControl;
 use dumbbell_model::rng::Rng;
@@ -78,16 +80,6 @@ pub(crate) trait TrafficEndpoint {
 
     /// Creates the endpoint of a flow.
     fn open(&self, setup: Setup<'_>, number: u32, flow: &Flow) -> Self::Ends;
-}
-
-/// Position of a flow among the endpoints.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
-    pub(crate) endpoint: u32,
-    pub(crate) lane: u32,
-    /// Start time of the flow; [`Time::NEVER`] if its endpoint opens it.
-    pub(crate) start: Time,
-    pub(crate) stop: Option<Time>,
 }
 
 /// All endpoints, and the position of each flow. Endpoints of single flows come first, in the order

@@ -4,27 +4,24 @@
 
 mod build;
 pub(crate) mod mptcp;
+pub(crate) mod options;
 mod page;
 
 use crate::arena::{Arena, Handle};
 use crate::arrive::{Arriving, FlowSpec};
 use crate::events::{EventQueue, Source, Turn};
-use crate::flow::FlowState;
-use crate::record::ns;
+use crate::flow::{FlowState, FLOW_TIMERS};
 use crate::soft_timers::{SoftRange, SoftTimers};
 use build::TrafficEndpoint;
-pub(crate) use build::{build, Place, Setup};
+pub(crate) use build::{build, Setup};
 use dumbbell_model::for_traffic;
 use dumbbell_model::scenario::Flow;
-use dumbbell_model::tables::{ConnectionRow, FlowRow, ProbeRow, SampleRow, TransferRow};
+use dumbbell_model::tables::{ns, ConnectionRow, FlowRow, ProbeRow, SampleRow, TransferRow};
 use dumbbell_model::traffic::{self, TcpStack, Traffic};
 use dumbbell_model::{Scenario, Span, Time};
 use dumbbell_packet::frame::{ETHERNET_HEADER_BYTES, IPV4_HEADER_BYTES};
 use dumbbell_packet::{Body, Packet, Segment};
 use std::collections::VecDeque;
-
-/// Maximum number of timers per flow: `kind` in [`Timer::Flow`] is smaller.
-pub(crate) const FLOW_TIMERS: usize = 4;
 
 /// Packet that arrived at its destination.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +93,7 @@ impl Outbox<'_> {
 /// Timer of an endpoint. Each kind of traffic defines its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// Timer of a flow.
+    /// Timer of a flow; `kind` is below [`FLOW_TIMERS`].
     Flow { lane: u32, kind: usize },
     /// Soft timer of the flow's receiver that has a timer of this kind (`soft_timers`).
     Soft { lane: u32, kind: usize },

@@ -5,7 +5,7 @@ use super::{
     frame_bytes, probe_rows, Arrival, Deadline, Endpoint, Outbox, Outgoing, Probe, Report, Run,
     Timer, Touched,
 };
-use crate::record::ns;
+use dumbbell_model::tables::ns;
 use dumbbell_model::scenario::{Flow, Traffic, Udp, TIMER_SLACK};
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};

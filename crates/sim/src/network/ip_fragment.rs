@@ -2,7 +2,7 @@
 //! `inet_fragment.c`).
 
 use crate::arena::Handle;
-use crate::endpoint::tcp::wheel::Tick;
+use crate::wheel::Tick;
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::ETHERNET_HEADER_BYTES;
 use dumbbell_packet::Body;

@@ -6,7 +6,7 @@
 //! routers re-validate: TCP's progress confirms a host's entries.
 
 use crate::arena::Handle;
-use crate::endpoint::tcp::wheel::Tick;
+use crate::wheel::Tick;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::NeighbourDiscovery;
 use dumbbell_model::{Span, Time};

@@ -2,9 +2,9 @@
 //! a known neighbour chooses one of several pipes, a path branches.
 
 use super::link::Pipe;
+use super::put;
 use super::route::Routes;
 use crate::arena::Handle;
-use crate::arrive::put;
 use std::collections::BTreeMap;
 
 /// Ends of a list of pipes.

@@ -1,6 +1,6 @@
 //! Next hops: explicit routes, else all shortest paths by number of hops; packet spraying.
 
-use crate::arrive::put;
+use super::put;
 use dumbbell_model::paths::{addresses, Address, Network};
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{Scenario, SprayPolicy, SprayWhat};

@@ -11,7 +11,7 @@ mod early;
 mod rounds;
 
 use crate::arena::{Arena, Handle};
-use crate::network::link::drop_reason::DropReason;
+use crate::drop_reason::DropReason;
 use drop_tail::DropTail;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::{for_disciplines, Framing, Queue, Time};

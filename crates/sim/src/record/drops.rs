@@ -1,9 +1,9 @@
 //! Packets dropped in the network, for the table `drops`.
 
-use crate::network::link::drop_reason::DropReason;
+use crate::drop_reason::DropReason;
 use crate::network::link::Pipe;
-use crate::record::ns;
 use dumbbell_model::scenario::Flow;
+use dumbbell_model::tables::ns;
 use dumbbell_model::tables::{self, DropRow, Table};
 use dumbbell_model::Time;
 use dumbbell_packet::{Body, Packet};

@@ -2,9 +2,9 @@
 //! the far end, or of its drop.
 
 use crate::arena::Handle;
-use crate::network::link::drop_reason::DropReason;
-use crate::record::ns;
+use crate::drop_reason::DropReason;
 use dumbbell_model::scenario::{Scenario, Stretch};
+use dumbbell_model::tables::ns;
 use dumbbell_model::tables::HopRow;
 use dumbbell_model::Time;
 use dumbbell_packet::frame::NO_FLOW;

@@ -4,7 +4,7 @@ use super::Connection;
 use crate::endpoint::mptcp::ends::Multipath;
 use crate::endpoint::tcp::sender::Sender;
 use crate::endpoint::Run;
-use crate::record::ns;
+use dumbbell_model::tables::ns;
 use dumbbell_model::tables::{ConnectionRow, Float, FlowRow, Int, SampleRow, TransferRow};
 use dumbbell_model::Time;
 

@@ -6,7 +6,7 @@ use super::scheduler::{self, Pick, Schedule, Stream, View};
 use super::Subflows;
 use crate::endpoint::tcp::sender::Phase;
 use crate::endpoint::tcp::subflow::Begins;
-use crate::endpoint::tcp::wheel::{Tick, Timer};
+use crate::wheel::{Tick, Timer};
 use dumbbell_model::scenario::Connection;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::{TcpOptions, Time};

@@ -6,7 +6,7 @@ use super::receiver_window::SLOW_READ_INTERVAL;
 use super::rtt::{RttState, RTO_MAX_US};
 use super::sender::{Phase, Sender};
 use super::timers::backoff_ms;
-use super::wheel::Timer;
+use crate::wheel::Timer;
 use super::xmit_timer::Pending;
 use dumbbell_model::{Span, TcpOptions, Time};
 use dumbbell_packet::tcp::Flags;

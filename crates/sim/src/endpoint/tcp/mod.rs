@@ -45,7 +45,6 @@ pub(crate) mod subflow;
 mod time_wait;
 pub(crate) mod timers;
 mod undo;
-pub(crate) mod wheel;
 mod window_usage;
 mod write_queue;
 pub(crate) mod xmit_timer;

@@ -1,6 +1,6 @@
 //! Rate limit of ACKs that answer invalid segments without data (`tcp_oow_rate_limited`).
 
-use super::wheel::Tick;
+use crate::wheel::Tick;
 
 /// Least time between two such ACKs, µs (`tcp_invalid_ratelimit`).
 const LEAST_US: u64 = 500_000;

@@ -10,7 +10,7 @@ use super::receive_buffer::{ReceiveQueue, ReceivedSkb, SkbLayout};
 use super::receiver_window::DEFAULT_SCALING_RATIO;
 use super::sender::Sender;
 use super::subflow::ReceivingSubflow;
-use super::wheel::{earliest, Jiffy, Tick, Timer};
+use crate::wheel::{earliest, Jiffy, Tick, Timer};
 use crate::events::Turn;
 use crate::soft_timers::SoftRange;
 use dumbbell_model::catalogue::congestion_control::Algorithm;

@@ -1,7 +1,7 @@
 //! RTT estimation and RTO: RFC 6298 with Linux's variance (`tcp_rtt_estimator`, `tcp_set_rto`), and
 //! the windowed minimum RTT (`tcp_update_rtt_min`).
 
-use super::wheel::Tick;
+use crate::wheel::Tick;
 use dumbbell_cc::minmax::WindowedMin;
 use dumbbell_model::TcpOptions;
 

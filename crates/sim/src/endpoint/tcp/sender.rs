@@ -20,7 +20,7 @@ use super::scoreboard::Scoreboard;
 use super::send_buffer::SendBuffer;
 use super::subflow::{LossIntervals, SendingSubflow};
 use super::time_wait::Closed;
-use super::wheel::{earliest, Jiffy, Tick};
+use crate::wheel::{earliest, Jiffy, Tick};
 use super::window_usage::WindowUsage;
 use super::write_queue::WriteQueue;
 use super::xmit_timer::XmitTimer;

@@ -7,7 +7,7 @@ use super::output::Push;
 use super::receive_buffer::ReceivedSkb;
 use super::receiver::Receiver;
 use super::sender::{Phase, Sender};
-use super::wheel::Timer;
+use crate::wheel::Timer;
 use dumbbell_model::Time;
 use dumbbell_packet::mptcp::MAPPING_BYTES;
 use dumbbell_packet::tcp::Syn;

@@ -1,7 +1,7 @@
 //! Timer shared by all retransmission purposes (`icsk_retransmit_timer`).
 
 use super::sender::Sender;
-use super::wheel::Timer;
+use crate::wheel::Timer;
 use dumbbell_cc::CaState;
 
 /// Purpose of the timer (`icsk_pending`).

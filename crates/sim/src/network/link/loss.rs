@@ -1,7 +1,7 @@
 //! Loss before the queue: independent, bursty, scripted.
 
-use super::drop_reason::DropReason;
 use super::stage::{Incoming, Ingress, LinkSetup, Passage, Stage};
+use crate::drop_reason::DropReason;
 use dumbbell_model::netem::FourStates;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Scenario};

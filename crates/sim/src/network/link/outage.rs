@@ -2,12 +2,12 @@
 //! carrier (`dev_deactivate`, `qdisc_reset`), and drops what is sent there (`noop_enqueue`). What is on the
 //! wire is lost, too: the far end has no carrier either.
 
-use super::drop_reason::DropReason;
 use super::loss::Loss;
 use super::row::Acting;
 use super::stage::{Incoming, Ingress, LinkSetup, Passage, Stage};
 use super::Pipe;
 use crate::arena::Handle;
+use crate::drop_reason::DropReason;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, LinkState, Scenario};
 use dumbbell_model::Time;

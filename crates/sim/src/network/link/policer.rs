@@ -1,7 +1,7 @@
 //! Token-bucket policer: drops packets beyond its rate and burst.
 
-use super::drop_reason::DropReason;
 use super::stage::{Incoming, Ingress, LinkSetup, Passage, Stage};
+use crate::drop_reason::DropReason;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario;
 use dumbbell_model::Time;

@@ -1,7 +1,7 @@
 //! A stage of a link: what may happen to a packet on its way through.
 
-use super::drop_reason::DropReason;
 use crate::arena::{Arena, Handle};
+use crate::drop_reason::DropReason;
 use dumbbell_model::rng::Rng;
 use dumbbell_model::scenario::{self, Scenario};
 use dumbbell_model::{Span, Time};

@@ -1,6 +1,6 @@
 //! Counters of a pipe.
 
-use super::drop_reason::DropReason;
+use crate::drop_reason::DropReason;
 use dumbbell_model::Span;
 
 /// Counters for the `pipes` and `queues` tables: what counts each packet first.

@@ -1,9 +1,9 @@
 //! Path of a packet: from its host through the pipes to its destination, with what is recorded of it.
 
 use crate::arena::Handle;
+use crate::drop_reason::DropReason;
 use crate::endpoint::{Arrival, Created, Endpoint, Ends, Timer};
 use crate::network::ip_fragment::defragment;
-use crate::network::link::drop_reason::DropReason;
 use crate::network::link::Offered;
 use crate::network::path::Hop;
 use crate::qdisc::Sight;

@@ -1,7 +1,7 @@
 //! Address resolution in the running world: known neighbours, and ARP's packets.
 
 use crate::arena::Handle;
-use crate::network::link::drop_reason::DropReason;
+use crate::drop_reason::DropReason;
 use crate::network::neighbour::{Lookup, Neighbours};
 use crate::world::World;
 use dumbbell_model::scenario::NodeKind;

@@ -2,8 +2,8 @@
 //! given up; when none of its packets is under way, and no timer is set. Then its endpoint is freed, and
 //! only the rows of its totals are kept.
 
-use crate::endpoint::{Endpoint, Ends, Gone, FLOW_TIMERS};
-use crate::flow::{FlowState, NOT_SAMPLED};
+use crate::endpoint::{Endpoint, Ends, Gone};
+use crate::flow::{FlowState, FLOW_TIMERS, NOT_SAMPLED};
 use crate::world::World;
 
 impl World<'_> {

@@ -1,25 +1,34 @@
 //! The running simulation: dispatches events to pipes and endpoints. `forward` moves packets along
 //! their paths.
 
+mod arrivals;
+mod fetch_ahead;
+mod forward;
+mod lifetime;
+mod lookahead;
+mod resolve;
+mod soft_timers;
+mod tables;
+
 use crate::arena::{Arena, Handle};
 use crate::arrive::Arriving;
-use crate::endpoint::{Created, Endpoint, Ends, Io, Outbox, Run, Timer, FLOW_TIMERS};
+use crate::drop_reason::DropReason;
+use crate::endpoint::{Created, Endpoint, Ends, Io, Outbox, Run, Timer};
 use crate::events::{EventQueue, Source, LAST};
-use crate::flow::FlowState;
+use crate::flow::{FlowState, FLOW_TIMERS};
 use crate::held::Held;
 use crate::network::ip_fragment::Reassembly;
-use crate::network::link::drop_reason::DropReason;
 use crate::network::link::{Offered, Pipe, Release};
 use crate::network::neighbour::Neighbours;
 use crate::network::path::Paths;
 use crate::network::route::Routes;
+use crate::nodes::Nodes;
+use crate::pause::Pause;
 use crate::qdisc::Sight;
 use crate::record::capture::Capture;
 use crate::record::finished::Finished;
 use crate::record::hops::Hops;
 use crate::record::Recorder;
-use crate::session::Pause;
-use crate::setup::Nodes;
 use crate::soft_timers::SoftTimers;
 use crate::{Monitor, RunError};
 use dumbbell_capture::Taps;

@@ -1,9 +1,24 @@
 //! A flow at run time: its endpoint, and the network's counters.
 
-use crate::endpoint::Place;
-use crate::record::arrived::Arrived;
-use crate::record::reordering::Reorder;
+mod arrived;
+pub(crate) mod reordering;
+
+use arrived::Arrived;
 use dumbbell_model::Time;
+use reordering::Reorder;
+
+/// Maximum number of timers per flow.
+pub(crate) const FLOW_TIMERS: usize = 4;
+
+/// Position of a flow among the endpoints.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    pub(crate) endpoint: u32,
+    pub(crate) lane: u32,
+    /// Start time of the flow; [`Time::NEVER`] if its endpoint opens it.
+    pub(crate) start: Time,
+    pub(crate) stop: Option<Time>,
+}
 
 /// See [`FlowState::sampled`].
 pub(crate) const NOT_SAMPLED: u32 = u32::MAX;
