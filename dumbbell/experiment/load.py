@@ -134,15 +134,11 @@ def _parsed(text: str, file: str) -> Node:
 def as_written(chosen: Overrides) -> dict[str, list[str]]:
     """Overrides as texts: each name with its levels or its value."""
     return {
-        name: [str(one) for one in value] if isinstance(value, list | tuple) else [_text(value)]
+        name: [str(one) for one in value]
+        if isinstance(value, list | tuple)
+        else [str(value).lower() if isinstance(value, bool) else str(value)]
         for name, value in chosen.items()
     }
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 class Reading:
@@ -198,8 +194,9 @@ class Reading:
 
         names = RENAMED | {name: name for name in METRICS}
         return {
-            name: (of, *_bounds(METRICS[of].bounds), METRICS[of].unit == "share")
+            name: (of, float(low), float(high), METRICS[of].unit == "share")
             for name, of in names.items()
+            for low, high in [METRICS[of].bounds]
         }
 
     def line(self, field: str) -> int | None:
@@ -231,10 +228,6 @@ class Reading:
             made.duration_ns,
             (made.content, made.unsampled_content),
         )
-
-
-def _bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    return float(bounds[0]), float(bounds[1])
 
 
 def outside(node: Node) -> Node:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from dumbbell.codes import Code
 from dumbbell.errors import MAPPING, ExperimentError, shortened
-from dumbbell.experiment.source import MAX_DEPTH, Loc, dotted, is_plain_text
+from dumbbell.experiment.source import MAX_DEPTH, Loc, dotted
+from dumbbell.files.yaml_text import block
 
 #: File of messages about a mapping; relative names of other files begin at the working folder.
 PATH = Path(MAPPING)
-#: Longest mapping or list on one line, in characters.
-_WIDTH = 90
-_WORDS = re.compile(r"[A-Za-z_$][\w$./%+-]*( [\w./%+-]+)*\Z")
-_QUANTITY = re.compile(r"[0-9.]+ ?[A-Za-zµ%][A-Za-z/]*\Z")
 
 
 def written(given: Mapping[str, Any]) -> str:
@@ -32,7 +27,7 @@ def written(given: Mapping[str, Any]) -> str:
     Raises:
         ExperimentError: A key is not text, or a value has no form in a file.
     """
-    return "\n".join(_block(_plain(given, ()))) + "\n"
+    return "\n".join(block(_plain(given, ()))) + "\n"
 
 
 def _plain(value: object, at: Loc) -> Any:
@@ -68,32 +63,3 @@ def _error(message: str, at: Loc, found: object = None) -> ExperimentError:
         found=None if found is None else shortened(found),
         code=Code.FIELD_KIND,
     )
-
-
-def _block(value: Any) -> Iterator[str]:
-    """Lines of a mapping or list, an entry a line where it is short."""
-    if isinstance(value, dict) and value:
-        entries = [(f"{_inline(key)}:", one) for key, one in value.items()]
-    elif isinstance(value, list) and value:
-        entries = [("-", one) for one in value]
-    else:
-        entries = []
-        yield _inline(value)
-    for begin, one in entries:
-        line = f"{begin} {_inline(one)}"
-        if len(line) <= _WIDTH or not isinstance(one, dict | list):
-            yield line
-        else:
-            yield begin
-            yield from (f"  {inner}" for inner in _block(one))
-
-
-def _inline(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{_inline(key)}: {_inline(one)}' for key, one in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_inline, value))}]"
-    if isinstance(value, str):
-        bare = (_WORDS.match(value) or _QUANTITY.match(value)) and is_plain_text(value)
-        return value if bare else json.dumps(value, ensure_ascii=False)
-    return "null" if value is None else json.dumps(value)

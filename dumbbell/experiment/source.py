@@ -28,6 +28,7 @@ from ruamel.yaml.reader import ReaderError
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError, nearest_name, shortened
 from dumbbell.files.input import TooLargeError, read_file
+from dumbbell.files.yaml_text import FALSE, FLOAT, INT, NOT_FINITE, NULL, TRUE
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 40
@@ -36,23 +37,10 @@ MAX_NODES = 100_000
 Scalar = str | int | float | bool | None
 Loc = tuple[str | int, ...]
 
-_NULL = {"", "~", "null", "Null", "NULL"}
-_TRUE = {"true", "True", "TRUE"}
-_FALSE = {"false", "False", "FALSE"}
-_INT = re.compile(r"[-+]?[0-9]{1,20}\Z")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?\Z")
 _BARE_REFERENCE = re.compile(r"[^\"']\$\{")
 #: The scanner needs quadratic time for a long tag.
 _LONG_TAG = re.compile(r"![^\s,\[\]{}]{4096,}")
 _BEGUN = ("while scanning a simple key", "while scanning a quoted scalar")
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)\Z")
-
-
-def is_plain_text(text: str) -> bool:
-    """Returns true if a reader takes a word without quotes as text, not as another scalar."""
-    if text in _NULL or text in _TRUE or text in _FALSE:
-        return False
-    return not any(one.match(text) for one in (_INT, _FLOAT, _NOT_FINITE))
 
 
 @dataclass(slots=True)
@@ -146,20 +134,20 @@ class _Builder:
         self.add(node, line)
 
     def resolve(self, text: str, line: int) -> Scalar:
-        if text in _NULL:
+        if text in NULL:
             return None
-        if text in _TRUE:
+        if text in TRUE:
             return True
-        if text in _FALSE:
+        if text in FALSE:
             return False
-        if _INT.match(text):
+        if INT.match(text):
             return int(text)
-        if _FLOAT.match(text):
+        if FLOAT.match(text):
             number = float(text)
             if number in (float("inf"), float("-inf")):
                 raise self.fail("a number too large", line, shortened(text))
             return number
-        if _NOT_FINITE.match(text):
+        if NOT_FINITE.match(text):
             raise self.fail("not a finite number", line, text)
         return text
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping
 
-from dumbbell.experiment.source import is_plain_text
+from dumbbell.files.yaml_text import inline
 from dumbbell.translate.interface import Direct, Path
 from dumbbell.translate.network import Link, Network, fill_rates
 from dumbbell.translate.stage import Value
 from dumbbell.translate.units import rate_text
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ./%_-]*\Z")
 #: Delay of a wire of a local network, and its queue.
 _WIRE = {"buffer": "10000 packets", "delay": "50 us"}
 _LEAST_S, _MOST_S = 10, 60
@@ -26,7 +23,7 @@ def text_of(network: Network, *, name: str, origin: str) -> str:
     lines = [
         f"# Translated by `dumbbell translate` from {origin}. Comments: what became of each word."
     ]
-    lines += ["dumbbell: 1", f"name: {_scalar(name)}"]
+    lines += ["dumbbell: 1", f"name: {inline(name)}"]
     lines += [f"# line {note.line}: {_clean(str(note))}" for note in network.notes.all]
     links, between = _links(network)
     lines += ["hosts:", *(_host(*one) for one in network.hosts.items())]
@@ -53,7 +50,7 @@ def _flows(network: Network) -> list[str]:
         later = sum(parts[other.ends[0]] == part for other in network.flows) - place - 1
         times = f", start: {place * seconds} s" if place else ""
         times += f", stop: {(place + 1) * seconds} s" if later else ""
-        one = f"name: {_scalar(flow.name)}, from: {flow.ends[0]}, to: {flow.ends[1]}"
+        one = f"name: {inline(flow.name)}, from: {flow.ends[0]}, to: {flow.ends[1]}"
         lines.append(f"  - {{{one}, tcp: cubic{times}}}")
     return [*lines, f"duration: {(max(counts.values(), default=0) + 1) * seconds} s"]
 
@@ -135,11 +132,11 @@ def _links(network: Network) -> tuple[list[str], list[str]]:
 
 
 def _link(name: str, between: tuple[str, str], fields: Mapping[str, Value]) -> str:
-    shown = [f"name: {_scalar(name)}", f"between: [{between[0]}, {between[1]}]"]
+    shown = [f"name: {inline(name)}", f"between: [{between[0]}, {between[1]}]"]
     both = fields.get("forward"), fields.get("backward")
     if None not in both and both[0] == both[1]:
         fields = both[0]  # type: ignore[assignment]
-    ways = [f"{key}: {_value(value)}" for key, value in fields.items()]
+    ways = [f"{key}: {inline(value)}" for key, value in fields.items()]
     if sum(map(len, ways)) <= 80:
         return f"  - {{{', '.join([*shown, *ways])}}}"
     return "\n    ".join([f"  - {shown[0]}", shown[1], *ways])
@@ -163,18 +160,3 @@ def _path_comments(path: Path) -> Iterable[str]:
 
 def _clean(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def _value(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_value(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return _scalar(str(value)) if isinstance(value, str) else str(value)
-
-
-def _scalar(text: str) -> str:
-    plain = _PLAIN.match(text) and (is_plain_text(text)) and not text.endswith(" ")
-    return text if plain else json.dumps(text)
