@@ -154,3 +154,24 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
     text = TEXT.replace("flows:", "hosts: {defaults: {mtu: 1000 bytes}}\nflows:")
     with pytest.raises(dumbbell.DumbbellError, match=r"stack quinn, flow q.*1200.*leaves 972"):
         run(tmp_path, "cubic", text=text)
+
+
+STOPPED = """\
+dumbbell: 1
+name: stopped
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 40 ms, buffer: 1 BDP}}
+flows: [{name: get, from: s1, to: d1, quic: {stack: $stack}, start: 1 s, stop: 4 s}]
+duration: 10 s
+factors: {stack: [quinn, s2n]}
+"""
+
+
+def test_a_flow_that_is_stopped_ends(tmp_path: Path) -> None:
+    """An abandoned stream is never acknowledged: its goodput is that of 3 s, not of 9."""
+    file = tmp_path / "stopped.yaml"
+    file.write_text(STOPPED, encoding="utf-8")
+    results = dumbbell.run(file)
+    for row in results.flows.iter_rows(named=True):
+        assert 4e9 <= row["end_ns"] < 4.2e9
+    for goodput in dumbbell.METRICS["goodput_mbps"].measure(results)["value"]:
+        assert 8.5 < goodput < 10

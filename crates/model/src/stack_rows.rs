@@ -11,6 +11,8 @@ pub struct WindowSums {
     cwnd_packets: u64,
     cwnd_max_packets: u64,
     srtt_ns: u128,
+    /// Time at which the application stopped.
+    stopped_ns: Option<u64>,
 }
 
 fn ns(at: Option<Duration>) -> Int {
@@ -18,9 +20,14 @@ fn ns(at: Option<Duration>) -> Int {
 }
 
 impl WindowSums {
+    /// The application stops: what was not sent is abandoned.
+    pub fn stop(&mut self, at_ns: u64) {
+        self.stopped_ns = Some(at_ns);
+    }
+
     /// Adds a sample, if the connection is established. Returns false if no further one will follow.
     pub fn add(&mut self, state: &State) -> bool {
-        if state.acknowledged.is_some() || state.lost.is_some() {
+        if state.acknowledged.is_some() || state.lost.is_some() || self.stopped_ns.is_some() {
             return false;
         }
         if let (Some(_), Some(cwnd)) = (state.established, state.packets(state.cwnd_bytes)) {
@@ -39,7 +46,11 @@ impl WindowSums {
         row.established_ns = ns(state.established);
         row.delivered_bytes = state.delivered_bytes.into();
         row.last_delivery_ns = ns(state.last_delivery);
-        row.end_ns = state.acknowledged.map_or(now_ns.into(), |at| ns(Some(at)));
+        // A stream that is abandoned is never acknowledged: it ends with its last data.
+        let last = self.stopped_ns.zip(row.last_delivery_ns.get());
+        let ended = last.map(|(stop, last)| stop.max(last.unsigned_abs())).or(self.stopped_ns);
+        let end_ns = ended.map_or(now_ns, |at| at.min(now_ns));
+        row.end_ns = state.acknowledged.map_or(end_ns.into(), |at| ns(Some(at)));
         row.retransmitted_packets = state.lost_packets.into();
         row.rtt_min_ns = ns(state.rtt_min.filter(|_| state.established.is_some()));
         row.cwnd_max_packets = (self.samples > 0).then_some(self.cwnd_max_packets).into();
@@ -99,6 +110,13 @@ mod tests {
         assert_eq!((row.cwnd_max_packets, row.end_ns), (20_u64.into(), 7_u64.into()));
         assert_eq!(row.cwnd_mean_packets, Float::mean(30.0, 2));
         assert_eq!(transfer(&state, &row), None);
+        sums.stop(5);
+        assert!(!sums.add(&state));
+        sums.fill_flow(&state, "quinn:cubic", 7, &mut row);
+        assert_eq!(row.end_ns, 5_u64.into());
+        let late = State { last_delivery: Some(Duration::from_nanos(6)), ..state.clone() };
+        sums.fill_flow(&late, "quinn:cubic", 7, &mut row);
+        assert_eq!(row.end_ns, 6_u64.into());
         let done = State { received: Some(Duration::from_nanos(9)), ..state };
         assert_eq!(transfer(&done, &row).map(|row| row.end_ns), Some(9_u64.into()));
     }

@@ -134,6 +134,7 @@ impl Application for QuicFlow {
         if !self.stopped && now >= self.stop {
             (self.stopped, acts) = (true, true);
             self.stack.stop(at);
+            self.windows.stop(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
         }
         // Each end acts at its own events alone, as if it were a program of its own.
         for end in End::BOTH {

@@ -203,6 +203,7 @@ impl Endpoint for QuicEnds {
                 stack.open(at);
             } else {
                 stack.stop(at);
+                self.windows.stop(now.as_ns());
             }
             self.touched |= 1 << BEGIN_STOP | 1 << OF_SIDE[Side::Client as usize];
         } else {

@@ -237,6 +237,7 @@ impl Endpoint for StackEnds {
             stack.open(at);
         } else {
             stack.stop(at);
+            self.windows.stop(at.as_nanos() as u64);
         }
         self.touched |= 1 << BEGIN_STOP | 1 << SENDER;
     }
