@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from dumbbell.errors import nearest_name, shortened
+from dumbbell.measured.clock import MOST_CLOCK_NS, clock_of
 from dumbbell.measured.units import OURS, split_name
 from dumbbell.measured.values import (
     MOST_NS,
@@ -43,6 +44,8 @@ _OTHERS = {"time": "time", "goodput": "rate", "rtt": "time", "ping": "time", "on
 _PROBES = ("ping", "one_way")
 _WORDS = ("flow", "congestion_control", "kind")
 _KINDS = (*DATA, "ping")
+#: Counts since the begin of a flow.
+_TOTALS = ("delivered", "acked", "retransmitted")
 _UNKNOWN = ("", "nan", "na", "n/a", "null", "none", "-")
 #: Longest line, in characters.
 _MOST_LINE = 100_000
@@ -53,6 +56,16 @@ class _Column:
     place: int
     quantity: str
     size: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Row of a file: time in ns, quantities in ns, bytes and bit/s, and words."""
+
+    number: int
+    time: float
+    values: dict[str, float]
+    words: dict[str, str]
 
 
 def looks(data: bytes) -> bool:
@@ -82,7 +95,7 @@ def read(data: bytes) -> Measured:
     _, header = next(rows, (1, []))
     columns, words = _header(header, found)
     probes = all(one.quantity in ("time", *_PROBES) for one in columns)
-    gathered = _Gathered(found, "ping" if probes else "tcp")
+    gathered, kept = _Gathered(found, "ping" if probes else "tcp"), list[_Line]()
     for line, cells in rows:
         if line > MOST_ROWS:
             raise MeasuredError(f"line {line}", f"more than {MOST_ROWS} lines")
@@ -94,7 +107,12 @@ def read(data: bytes) -> Measured:
             for one in columns
             if (number := _number(cells[one.place], one, line, found)) is not None
         }
-        gathered.add(line, values, {name: cells[place].strip() for name, place in words.items()})
+        own = {name: cells[place].strip() for name, place in words.items()}
+        if (time := values.pop("time", None)) is None:
+            found.note(f"line {line}: no time, left out")
+        else:
+            kept.append(_Line(line, time, values, own))
+    gathered.add(kept)
     gathered.finish()
     return found
 
@@ -142,7 +160,7 @@ def _number(text: str, column: _Column, line: int, found: Measured) -> float | N
         number = float(text) * column.size
     except ValueError:
         number = math.nan
-    if not 0 <= number < MOST_NS:
+    if not 0 <= number < (MOST_CLOCK_NS if column.quantity == "time" else MOST_NS):
         found.note(f"line {line}: {column.quantity} is no number ≥ 0: {shortened(text, 30)!r}")
         return None
     return number
@@ -154,34 +172,50 @@ class _Gathered:
     def __init__(self, found: Measured, kind: str) -> None:
         self._found, self._default = found, kind
         self._last: dict[str, float] = {}
-        self._delivered: dict[str, float] = {}
-        self._first: dict[str, float] = {}
+        self._starts: dict[str, float] = {}
+        self._totals: dict[str, dict[str, float]] = {one: {} for one in _TOTALS}
+        self._counts: dict[tuple[str, str], float] = {}
+        self._bases: dict[tuple[str, str], float] = {}
         self._kinds: dict[str, str] = {}
         self._controls: dict[str, str] = {}
         self._pings: dict[str, list[float]] = {}
-        self._retransmitted: dict[str, float] = {}
 
-    def add(self, line: int, values: dict[str, float], words: dict[str, str]) -> None:
-        """Adds a row."""
-        time = values.pop("time", None)
-        if time is None:
-            self._found.note(f"line {line}: no time, left out")
-            return
-        kind = words.get("kind", "")
+    def add(self, lines: list[_Line]) -> None:
+        """Adds the rows, with times after the begin of the file."""
+        names = [self._name(one) for one in lines]
+        clock = clock_of(zip(names, (one.time for one in lines), strict=True))
+        self._starts = clock.starts
+        if clock.zero:
+            self._found.note(
+                f"times begin at {clock.zero / 1e9:.10g} s; time 0 is the first of them"
+            )
+        for name, one in zip(names, lines, strict=True):
+            self._add(name, one, one.time - clock.zero)
+
+    def _name(self, line: _Line) -> str:
+        kind = line.words.get("kind", "")
         if kind and kind not in _KINDS:
-            raise MeasuredError(f"line {line}", f"kind is none of {', '.join(_KINDS)}: {kind!r}")
-        kind = kind or self._default
-        name = plain_name(words.get("flow", "")) or kind
+            raise MeasuredError(
+                f"line {line.number}", f"kind is none of {', '.join(_KINDS)}: {kind!r}"
+            )
+        name = plain_name(line.words.get("flow", "")) or kind or self._default
+        self._kinds.setdefault(name, kind or self._default)
+        return name
+
+    def _add(self, name: str, line: _Line, time: float) -> None:
         if time < self._last.get(name, 0.0):
-            raise MeasuredError(f"line {line}", f"the time of {name} goes back")
-        self._kinds.setdefault(name, kind)
-        if control := words.get("congestion_control"):
+            raise MeasuredError(f"line {line.number}", f"the time of {name} goes back")
+        if time > MOST_NS:
+            raise MeasuredError(
+                f"line {line.number}",
+                f"a time of {time / 1e9:.6g} s after the begin; allowed: ≤ {MOST_NS / 1e9:.6g} s",
+            )
+        if control := line.words.get("congestion_control"):
             self._controls.setdefault(name, plain_name(control))
         for one in _PROBES:
-            if one in values:
-                self._probe(name, one, time, values.pop(one))
-        self._sample(name, time, values)
-        self._first.setdefault(name, time)
+            if one in line.values:
+                self._probe(name, one, time, line.values.pop(one))
+        self._sample(name, line.number, time, line.values)
         self._last[name] = time
 
     def _probe(self, name: str, kind: str, time: float, delay: float) -> None:
@@ -191,24 +225,42 @@ class _Gathered:
         row |= {"kind": "icmp" if kind == "ping" else "one_way", "probe_number": len(own) - 1}
         self._found.probes.append(row)
 
-    def _sample(self, name: str, time: float, values: dict[str, float]) -> None:
+    def _sample(self, name: str, line: int, time: float, values: dict[str, float]) -> None:
         if not values:
             return
         row: Row = {"time_ns": round(time), "flow": name}
+        self._check_totals(name, line, values)
         rate = values.pop("goodput", None)
         if rate is not None and "delivered" not in values:
             # A rate is that of the time since the row before.
-            gained = rate * (time - self._last.get(name, 0.0)) / 8e9
-            values["delivered"] = self._delivered.get(name, 0.0) + gained
+            gained = rate * (time - self._last.get(name, self._starts[name])) / 8e9
+            values["delivered"] = self._totals["delivered"].get(name, 0.0) + gained
         if "rtt" in values:
             values.setdefault("srtt", values.pop("rtt"))
             values.pop("rtt", None)
-        if "delivered" in values:
-            self._delivered[name] = values["delivered"]
-        if "retransmitted" in values:
-            self._retransmitted[name] = values["retransmitted"]
+        for total in _TOTALS:
+            if total in values:
+                self._totals[total][name] = values[total]
         row |= {f"{key}_{OURS[_SAMPLES[key]]}": round(value) for key, value in values.items()}
         self._found.samples.append(row)
+
+    def _check_totals(self, name: str, line: int, values: dict[str, float]) -> None:
+        """Leaves out what was counted before a flow's first row. Raises if a count falls."""
+        for total in _TOTALS:
+            if total not in values:
+                continue
+            key, count = (name, total), values[total]
+            late = self._starts[name] > 0 and name not in self._last
+            base = self._bases.setdefault(key, count if late else 0.0)
+            least = self._counts.get(key, 0.0)
+            if count < least:
+                column = f"{total}_{OURS[_SAMPLES[total]]}"
+                raise MeasuredError(
+                    f"line {line}",
+                    f"{column} of {name} falls: found {count:.15g}; allowed: ≥ {least:.15g}, "
+                    "as in a row before (a count since the begin of the flow)",
+                )
+            self._counts[key], values[total] = count, count - base
 
     def finish(self) -> None:
         """Makes a row of `flows` of each flow."""
@@ -216,14 +268,15 @@ class _Gathered:
         cwnd = _means(self._found, "cwnd_packets")
         most = _by_flow(self._found, "cwnd_packets", max)
         for name, end in self._last.items():
-            if round(end) <= 0:
+            start = round(self._starts[name])
+            if round(end) <= start:
                 self._found.note(f"{plain_name(name)}: it has no length, left out")
                 continue
-            row: Row = {"flow": name, "kind": self._kinds[name], **life(0, round(end))}
+            row: Row = {"flow": name, "kind": self._kinds[name], **life(start, round(end))}
             for key, value in (
                 ("congestion_control", self._controls.get(name)),
-                ("delivered_bytes", _whole(self._delivered.get(name))),
-                ("retransmitted_packets", _whole(self._retransmitted.get(name))),
+                ("delivered_bytes", _whole(self._totals["delivered"].get(name))),
+                ("retransmitted_packets", _whole(self._totals["retransmitted"].get(name))),
                 ("srtt_mean_ns", srtt.get(name)),
                 ("cwnd_mean_packets", cwnd.get(name)),
                 ("cwnd_max_packets", _whole(most.get(name))),
@@ -252,4 +305,4 @@ def _means(found: Measured, column: str) -> dict[str, float]:
     return _by_flow(found, column, lambda own: sum(own) / len(own))
 
 
-FORMAT = Format("csv", "CSV with units in the names of its columns", 1, looks, read)
+FORMAT = Format("csv", "CSV with units in the names of its columns", 2, looks, read)

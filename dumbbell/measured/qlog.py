@@ -148,6 +148,11 @@ class _Trace:
             if first is None:
                 # Times on the clock of the world are far from 0.
                 first = now if now * self._unit_s > 1e8 else 0.0
+                if first:
+                    self._found.note(
+                        f"{self._series.name}: times begin at {now * self._unit_s:.10g} s; "
+                        "time 0 is the first of them"
+                    )
             self._add((now - first) * self._unit_s, event)
         for row, sizes in self._windows:
             for column, size in sizes.items():

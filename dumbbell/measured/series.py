@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from dumbbell.measured.values import MOST_NS, MeasuredError, Row, life, plain_name
 
 _NS = 1e9
@@ -84,6 +86,7 @@ class Series:
         known = [one for one in self.samples if "delivered_bytes" in one]
         if not known:
             return
+        self._check_growth(known)
         begin, before, place = self._first or 0, 0, 0
         for row in self.samples:
             if "delivered_bytes" in row:
@@ -94,6 +97,15 @@ class Series:
                 end, total = int(known[place]["time_ns"]), int(known[place]["delivered_bytes"])
                 after += round((total - before) * (time - begin) / (end - begin))
             row["delivered_bytes"] = after
+
+    def _check_growth(self, known: list[Row]) -> None:
+        for before, row in pairwise(known):
+            had, found = int(before["delivered_bytes"]), int(row["delivered_bytes"])
+            if found < had:
+                raise MeasuredError(
+                    f"{self.name} at {int(row['time_ns']) / _NS:.6g} s",
+                    f"delivered_bytes falls: found {found}; allowed: ≥ {had}, as in a row before",
+                )
 
     def _see(self, time_s: float) -> int:
         if not -1e-3 <= time_s * _NS <= MOST_NS:

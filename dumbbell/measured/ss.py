@@ -124,7 +124,8 @@ class _Connection:
         self._out = Series("→".join(ends), "tcp")
         self._back = Series("→".join(reversed(ends)), "tcp")
         self._base: list[int | None] = [None, None]
-        self._grown = [0, 0]
+        self._grown, self._most = [0, 0], [0, 0]
+        self._fallen: dict[str, tuple[int, int]] = {}
         self._control, self._rows = "", 0
         self._first: dict[str, int] = {}
 
@@ -137,12 +138,16 @@ class _Connection:
         ):
             total = _number(words.get(word, ""))
             if total is not None:
+                if round(total) < self._most[place]:
+                    self._fallen.setdefault(word, (self._most[place], round(total)))
+                    continue
+                self._most[place] = round(total)
                 base = self._base[place]
                 # ss leaves out what is 0.
                 first = 0 if self._rows else round(total)
                 self._base[place] = base = first if base is None else base
                 self._grown[place] = max(self._grown[place], round(total) - base)
-                series.add_total(time, max(0, round(total) - base), {})
+                series.add_total(time, round(total) - base, {})
         state = _state(words, "app_limited" in line.split())
         for column in _TOTALS & state.keys():
             base = self._first.setdefault(column, 0 if self._rows else int(state[column]))
@@ -153,6 +158,11 @@ class _Connection:
 
     def finish(self, found: Measured) -> None:
         """Adds the directions that carried data."""
+        for word, (before, after) in self._fallen.items():
+            found.note(
+                f"{self._out.name}: {word} falls from {before} to {after}; values below "
+                f"{before} are left out (a new connection with these ports?)"
+            )
         if not any(self._grown) and any(one is not None for one in self._base):
             found.note(f"{self._out.name}: nothing was acknowledged or received, left out")
             return
@@ -215,4 +225,4 @@ def _state(words: dict[str, str], limited: bool) -> Row:
     return row
 
 
-FORMAT = Format("ss", "logs of ss -tin", 1, looks, read)
+FORMAT = Format("ss", "logs of ss -tin", 2, looks, read)

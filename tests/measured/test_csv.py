@@ -62,8 +62,42 @@ def test_what_is_not_read_is_named() -> None:
         ("time_s,rtt_ms\n2,1\n1,1\n", "line 3: the time of tcp goes back"),
         ("time_s,rtt_ms,kind\n2,1,sctp\n", "line 2: kind is none of tcp"),
         ("time_s,rtt_ms\n0,1\n", "nothing measured in it"),
+        ("time_s,rtt_ms\n0,1\n1732950000,1\n", "line 3: a time of 1.73295e\\+09 s after the begin"),
     ],
 )
 def test_errors_have_their_line(text: str, error: str) -> None:
     with pytest.raises(MeasuredError, match=error):
         read(text).checked()
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "note"),
+    [
+        ("1732950000", "times begin at 1732950000 s; time 0 is the first of them"),
+        ("5", "times begin at 5 s; time 0 is the first of them"),
+    ],
+)
+def test_times_of_a_clock_are_relative_to_the_first(begin_s: str, note: str) -> None:
+    rows = [f"{int(begin_s) + step / 2},8,20" for step in range(3)]
+    found = read("\n".join(["time_s,goodput_mbps,rtt_ms", *rows]))
+    (flow,) = found.flows
+    assert (flow["start_ns"], flow["end_ns"]) == (0, 10**9)
+    # 8 Mbit/s for 1 s; the rate of the first row is that of an unknown time.
+    assert flow["delivered_bytes"] == 1_000_000
+    assert [one["time_ns"] for one in found.samples] == [0, 5 * 10**8, 10**9]
+    assert found.notes == [note]
+
+
+def test_a_late_flow_counts_from_its_first_row() -> None:
+    first, second = ["0,a,0", "1,a,100", "9,a,900", "10,a,1000"], ["8,b,500", "9,b,600", "10,b,700"]
+    a, b = read("\n".join(["time_s,flow,delivered_bytes", *first, *second])).flows
+    assert (a["start_ns"], a["delivered_bytes"]) == (0, 1000)
+    # 500 bytes were delivered before the first row, in a time that nobody knows.
+    assert (b["start_ns"], b["end_ns"], b["delivered_bytes"]) == (8 * 10**9, 10**10, 200)
+
+
+@pytest.mark.parametrize("column", ["delivered_bytes", "retransmitted_packets", "acked_bytes"])
+def test_a_count_that_falls_is_refused(column: str) -> None:
+    said = f"line 4: {column} of tcp falls: found 900; allowed: ≥ 1000"
+    with pytest.raises(MeasuredError, match=said):
+        read(f"time_s,{column}\n1,0\n2,1000\n3,900\n")

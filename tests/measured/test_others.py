@@ -50,6 +50,13 @@ def test_times_of_ss(times: tuple[str, str], seconds: float) -> None:
     assert ss.read(text.encode()).flows[0]["end_ns"] == seconds * 1e9
 
 
+def test_a_count_of_ss_that_falls_is_noted() -> None:
+    again = SS[SS.index("Time: 1700000001") :].replace("bytes_acked:1001001", "bytes_acked:7")
+    found = ss.read((SS + again.replace("1700000001", "1700000002")).encode())
+    assert found.flows[0]["delivered_bytes"] == 1_000_000
+    assert "bytes_acked falls from 1001001 to 7" in found.notes[0]
+
+
 def test_ss_without_times() -> None:
     text = SS.replace("1700000000.000000\n", "").encode()
     with pytest.raises(MeasuredError, match="line 3: no time before it: print one before each ss"):
@@ -123,7 +130,9 @@ def test_older_and_other_times_of_qlog() -> None:
     for event in late["traces"][0]["events"]:  # type: ignore[index]
         event["time"] += 1_700_000_000_000
     assert len(qlog.read(json.dumps(late).encode()).samples) == 3
-    assert qlog.read(json.dumps(late).encode()).flows[0]["end_ns"] == 195_000_000
+    found = qlog.read(json.dumps(late).encode())
+    assert found.flows[0]["end_ns"] == 195_000_000
+    assert found.notes[0].startswith("client: times begin at 1700000000 s; ")
 
 
 def test_a_record_that_is_cut_off_is_left_out() -> None:
