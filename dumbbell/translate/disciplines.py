@@ -35,7 +35,7 @@ class Word:
 
 
 def _packets(words: Words, of: str) -> Value:
-    return f"{max(words.count(of, 2**31 - 1), 1)} packets"
+    return f"{words.count(of, 2**31 - 1)} packets"
 
 
 def _count(words: Words, of: str) -> Value:
@@ -223,6 +223,26 @@ WORDS: dict[str, dict[str, Word]] = {
     "dualpi2": _DUALPI2,
     "cake": _CAKE,
 }
+#: Discipline → words whose value 0 iproute2 takes as a word that is not given (`if (limit)`).
+_ZERO_IS_NONE = {
+    "codel": ("limit", "target", "interval"),
+    "fq_codel": ("limit", "target", "interval", "flows", "quantum"),
+    "pie": ("limit", "target", "tupdate", "alpha", "beta"),
+    "fq_pie": ("limit", "target", "tupdate", "alpha", "beta", "flows", "quantum", "ecn_prob"),
+    "sfq": ("quantum", "flows", "depth"),
+    "red": ("min", "max", "burst"),
+    "choke": ("min", "max", "burst"),
+    "cake": ("rtt", "memlimit", "mpu"),
+}
+#: Discipline → words whose value 0 drops every packet.
+_ZERO_DROPS = {
+    "pfifo": ("limit",),
+    "bfifo": ("limit",),
+    "pfifo_head_drop": ("limit",),
+    "fq": ("limit", "flow_limit"),
+}
+#: Discipline → least `limit` that tc or the kernel takes.
+_LEAST_LIMIT = {"sfq": 2, "choke": 1, "dualpi2": 1, "red": 1}
 #: txqueuelen of an Ethernet device: the limit of pfifo_fast.
 TXQUEUELEN = 1000
 
@@ -275,6 +295,8 @@ def read(name: str, reading: Reading) -> Discipline:
             made.parameters["bandwidth"] = rate_text(made.rate_bps)
             continue
         value = entry.value if entry.read is None else entry.read(words, word)
+        if entry.read is not None and _none(reading, name, word, str(value).split()[0]):
+            continue
         if not entry.name:
             silent = entry.why.startswith(("without effect", "as in"))
             remark = reading.became if silent else reading.lost
@@ -287,6 +309,24 @@ def read(name: str, reading: Reading) -> Discipline:
         else:
             made.parameters[entry.name] = value
     return _complete(made, reading)
+
+
+def _none(reading: Reading, name: str, word: str, number: str) -> bool:
+    """Returns true if a word with this number is taken as one that is not given.
+
+    Raises `TranslateError` if it drops every packet, or is refused.
+    """
+    if number == "0" and word in _ZERO_DROPS.get(name, ()):
+        message = f"{name} with {word} 0 drops every packet, which no experiment can say"
+        raise reading.words.mistake(message, number, (f"{word} 1 or more",), near=False)
+    least = _LEAST_LIMIT.get(name, 0) if word == "limit" else 0
+    if number in ("0", "1") and int(number) < least:
+        message = f"{name} refuses {word} {number}"
+        raise reading.words.mistake(message, number, (f"{word} {least} or more",), near=False)
+    if number != "0" or word not in _ZERO_IS_NONE.get(name, ()):
+        return False
+    reading.became(f"{word} 0", "the default: tc takes 0 as a word that is not given")
+    return True
 
 
 def _cake_overhead(reading: Reading, made: Discipline, word: str) -> None:

@@ -8,12 +8,15 @@ from dumbbell.translate.mistakes import Note
 from dumbbell.translate.netem_qdisc import DISTRIBUTIONS, LIMIT, Netem, correlated, spread_of
 from dumbbell.translate.stage import Reading, Value
 from dumbbell.translate.units import rate_text, share_text, size_text, time_text
+from dumbbell.translate.words import Words
 
 #: Words that may begin a part, as tc's help names them.
 WORDS = (
     "limit", "delay", "latency", "jitter", "distribution", "loss", "drop", "corrupt", "duplicate",
     "reorder", "gap", "rate", "slot", "ecn", "seed",
 )  # fmt: skip
+#: Limit of `tc_core_time_big` in tc_core.c of iproute2.
+_MOST_NS = 2**32 * 64
 _LOSSES = ("random", "state", "gemodel")
 _SEED_MAX = 2**53
 _FILE = "with its file beside the experiment, `distribution: NAME.dist`"
@@ -27,12 +30,15 @@ def read(reading: Reading) -> Netem:
     while words.more:
         word = _full(words.take(), reading)
         if word == "limit":
-            made.limit = words.count("limit", 2**31 - 1) or 1
+            made.limit = words.count("limit", 2**31 - 1)
+            if not made.limit:
+                message = "netem with limit 0 drops every packet, which no experiment can say"
+                raise words.mistake(message, "0", ("limit 1 or more",), near=False)
             limit_line, place = words.line, len(reading.notes.all)
         elif word in ("delay", "latency"):
             _delay(reading, made, word)
         elif word == "jitter":
-            made.jitter = words.time("jitter")
+            made.jitter = _ticks(words, "jitter")
         elif word == "distribution":
             made.distribution = _distribution(reading)
         elif word in ("loss", "drop"):
@@ -94,13 +100,22 @@ def _full(word: str, reading: Reading) -> str:
 
 def _delay(reading: Reading, made: Netem, word: str) -> None:
     words = reading.words
-    made.delay = words.time(word)
+    made.delay = _ticks(words, word)
     if words.number_follows:
-        made.jitter = words.time(f"jitter of {word}")
+        made.jitter = _ticks(words, f"jitter of {word}")
         _correlation(reading, made, "delay")
     if words.peek() == "distribution":
         words.take()
         made.distribution = _distribution(reading)
+
+
+def _ticks(words: Words, of: str) -> int:
+    """Time in ns; tc counts those of netem in 32 bits of 64 ns."""
+    text, value = words.peek(), words.time(of)
+    if value >= _MOST_NS:
+        message = f"{of} is longer than tc takes"
+        raise words.mistake(message, text, ("274s or less",), near=False)
+    return value
 
 
 def _distribution(reading: Reading) -> str:
@@ -172,7 +187,11 @@ def _gilbert(bad: Fraction, good: Fraction, in_bad: Fraction, in_good: Fraction)
 
 def _rate(reading: Reading, made: Netem) -> None:
     words = reading.words
-    made.rate = words.positive_rate("rate")
+    text = words.peek()
+    made.rate = words.rate("rate")
+    if made.rate < 8:  # tc counts bytes, the kernel takes 0 as no rate
+        made.rate = None
+        reading.became(f"rate {text}", "no rate: tc takes it as 0 bytes/s, which limits nothing")
     extra: list[int] = []
     while len(extra) < 3 and (words.number_follows or words.peek()[:1] in ("-", "+")):
         text = words.take()

@@ -12,6 +12,8 @@ WORDS = (
     "rate", "burst", "buffer", "maxburst", "limit", "latency", "peakrate", "mtu", "minburst", "mpu",
     "overhead", "linklayer",
 )  # fmt: skip
+#: Longest frame of an Ethernet device with an MTU of 1500, bytes.
+_FRAME = 1514
 LINK_LAYERS = ("ethernet", "atm", "adsl", "ethernet,atm")
 
 
@@ -81,12 +83,18 @@ def read(reading: Reading) -> Tbf:
         raise words.mistake(
             f"tbf needs a {missing}", allowed=("tbf rate 1mbit burst 32kbit latency 50ms",)
         )
+    if (limit == 0 and latency is None) or (latency == 0 and limit is None):
+        message = "tbf with " + ("limit 0" if limit == 0 else "latency 0") + ": tc refuses it"
+        raise words.mistake(message, "0", ("limit 15kb", "latency 50ms"), near=False)
     if (limit is None) == (latency is None):
         raise words.mistake(
             "tbf needs a limit or a latency, one of them", allowed=("limit", "latency")
         )
     if peak is not None and not mtu:
         raise words.mistake("tbf's peakrate needs an mtu", allowed=("mtu 1540",))
+    if limit is not None and limit < _FRAME:
+        text = f"shorter than a frame of {_FRAME} bytes, which tc drops: a buffer of one frame"
+        reading.lost(f"limit {limit}", text)
     if latency is not None:
         limit = rate // 8 * latency // 10**9 + burst
         formula = f"rate × latency + burst = {limit} bytes"

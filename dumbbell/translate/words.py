@@ -90,8 +90,12 @@ class Words:
         return self._quantity(of, units.rate, "a rate", units.RATE_WORDS)
 
     def positive_rate(self, of: str) -> int:
-        """Rate above 0 in bit/s."""
-        return self._quantity(of, lambda t: units.rate(t) or None, "a rate", units.RATE_WORDS)
+        """Rate in bit/s that is no 0 for tc, which counts whole bytes per second."""
+        text, rate = self.peek(), self.rate(of)
+        if rate < 8:
+            message = f"{of} is 0 bytes/s"
+            raise self.mistake(message, text, ("8bit or more", *units.RATE_WORDS), near=False)
+        return rate
 
     def size(self, of: str) -> int:
         """Size in bytes."""
