@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from dumbbell.codes import Code
 
@@ -142,6 +143,23 @@ class ExperimentError(DumbbellError):
             tail = f" and {more} more" if more > 0 else ""
             head += f"; allowed: {', '.join(shown)}{tail}"
         return head
+
+
+@contextmanager
+def about_file(file: str, *, field: bool = True) -> Iterator[None]:
+    """Errors inside name this file in place of a mapping that was made from it.
+
+    Args:
+        file: The file, as the user named it; empty: none.
+        field: False: fields are those of the mapping alone, and are left out.
+    """
+    try:
+        yield
+    except ExperimentError as error:
+        for one in (error, *error.more):
+            if one.file == MAPPING:
+                one.file, one.field = file, one.field if field else ""
+        raise
 
 
 def shown(text: str) -> str:

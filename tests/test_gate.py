@@ -328,3 +328,12 @@ def test_stores_that_cannot_be_compared(tmp_path: Path) -> None:
         done = call(*words)
         assert done.exit_code == 2, done.output
         assert said in " ".join(done.output.split())
+
+
+def test_a_refused_run_names_its_experiment(suite: Path, tmp_path: Path) -> None:
+    text = suite.read_text(encoding="utf-8").replace("duration: 5 s", "duration: 9000000 s")
+    suite.write_text(text, encoding="utf-8")
+    done = call("cubic", "reno", "--suite", suite, "--store", tmp_path / "s")
+    assert done.exit_code == 2
+    assert done.output.startswith("dumbbell: small: "), done.output
+    assert "above the limit of" in done.output

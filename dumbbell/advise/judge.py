@@ -12,7 +12,7 @@ from dumbbell.advise.advice import Advice
 from dumbbell.advise.case import Case
 from dumbbell.advise.rules import RULES
 from dumbbell.codes import Code
-from dumbbell.errors import MAPPING, ExperimentError
+from dumbbell.errors import ExperimentError, about_file
 from dumbbell.experiment.load import load_text
 from dumbbell.experiment.source import parse
 from dumbbell.translate.mistakes import Note
@@ -45,6 +45,13 @@ def judge(
     levels: Mapping[str, Sequence[str]] | None = None,
 ) -> Judgement:
     """Judges a text. `levels`: factor → level of an experiment. Raises `ExperimentError`."""
+    with about_file(file):
+        return _judged(text, file, language, levels)
+
+
+def _judged(
+    text: str, file: str, language: str | None, levels: Mapping[str, Sequence[str]] | None
+) -> Judgement:
     if language is None and _EXPERIMENT.search(text):
         case = _of_experiment(text, file, levels)
         return Judgement(tuple(_once(_asked(case, list(case.pipes)))), {}, ())
@@ -78,11 +85,7 @@ def _of_experiment(text: str, file: str, levels: Mapping[str, Sequence[str]] | N
     if "search" in contents:
         message = "a search has no cell to judge; allowed: an experiment with levels"
         raise ExperimentError(message, file=file, field="search")
-    try:
-        return Case.of(_absolute(contents, Path(file).resolve().parent), levels)
-    except ExperimentError as error:
-        error.file = file if error.file == MAPPING else error.file
-        raise
+    return Case.of(_absolute(contents, Path(file).resolve().parent), levels)
 
 
 def _absolute(value: Any, folder: Path) -> Any:

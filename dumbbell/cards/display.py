@@ -229,8 +229,8 @@ def not_measured(card: Scorecard) -> list[tuple[str, str]]:
 
 
 def _short(why: str) -> str:
-    """A refusal without its place in the experiment, and without other values."""
-    return why.partition("; found")[0].removeprefix("<mapping>: ")
+    """A refusal without other values."""
+    return why.partition("; found")[0]
 
 
 def notes(card: Scorecard) -> Iterator[str]:

@@ -12,7 +12,7 @@ import dumbbell
 from dumbbell.cards.card import Card, Item, Stated, read_card
 from dumbbell.codes import Code
 from dumbbell.compare.samples import samples
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import DumbbellError, about_file
 from dumbbell.gate.beside import judged_beside
 from dumbbell.gate.gate import Outcome, run_gate
 from dumbbell.gate.queues import QueueSide, queue_names, read_under_test
@@ -243,7 +243,8 @@ def run_card(
         incumbent, newcomer, suite, store, looks=(repeats,), keep_going=True, **given
     )
     if outcome.refused and not outcome.results and not card.matrix:
-        raise DumbbellError(next(iter(outcome.refused.values())), code=Code.GATE)
+        part, why = next(iter(outcome.refused.items()))
+        raise DumbbellError(f"{part}: {why}", code=Code.GATE)
     there: dict[tuple[str, tuple[str, ...]], Quantity] = {}
     refused: dict[str, str] = {}
     for one in card.items if beside else ():
@@ -319,9 +320,10 @@ def _beside_each(
 
     def runs(first: Side, second: Side, place: str) -> Results:
         made = second.fitted(first.fitted(contents, SUBJECT), INCUMBENT)
-        return dumbbell.run(
-            made, repeats=repeats, engine=first.engine, workers=workers, store=store / place
-        )
+        with about_file(_MATRIX):
+            return dumbbell.run(
+                made, repeats=repeats, engine=first.engine, workers=workers, store=store / place
+            )
 
     return (
         runs(incumbent, incumbent, "base/harm"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from dumbbell.catalogue import disciplines, single_path
 from dumbbell.codes import Code
-from dumbbell.errors import DumbbellError, ExperimentError, nearest_name
+from dumbbell.errors import DumbbellError, ExperimentError, about_file, nearest_name
 from dumbbell.experiment.load import load
 from dumbbell.fit.algorithm import Ranking
 from dumbbell.fit.observe import Observed
@@ -138,7 +138,8 @@ def what_if(
 
 def _checked(one: Sketch, ranking: Ranking | None, change: Change) -> None:
     try:
-        load(changed(one, _algorithm(ranking, Random(0), 0), change)).cells[0].scenario  # noqa: B018
+        with about_file("", field=False):
+            load(changed(one, _algorithm(ranking, Random(0), 0), change)).cells[0].scenario  # noqa: B018
     except ExperimentError as error:
         raise DumbbellError(f"--what-if {change.name}: {error}", code=Code.SELECTION) from None
 

@@ -12,7 +12,7 @@ import dumbbell
 from dumbbell import units
 from dumbbell.codes import Code
 from dumbbell.compare.samples import Sample, samples
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import DumbbellError, about_file
 from dumbbell.gate.queues import QueueSide, check_suite
 from dumbbell.gate.sides import Side, StoreSide
 from dumbbell.gate.suite import is_one_of, needs_linux_tcp, subjects
@@ -126,13 +126,14 @@ def run_gate(
         results = {}
         for name, contents in suite.items():
             try:
-                pair = [
-                    dumbbell.run(
-                        side.fitted(contents), repeats=repeats, engine=side.engine,
-                        workers=workers, store=store / place / name, set=levels,
-                    )
-                    for place, side in (("base", base), ("new", new))
-                ]  # fmt: skip
+                with about_file("" if keep_going else name):
+                    pair = [
+                        dumbbell.run(
+                            side.fitted(contents), repeats=repeats, engine=side.engine,
+                            workers=workers, store=store / place / name, set=levels,
+                        )
+                        for place, side in (("base", base), ("new", new))
+                    ]  # fmt: skip
             except DumbbellError as error:
                 if not keep_going:
                     raise

@@ -227,3 +227,11 @@ def test_hostile_text_is_an_error_for_users(text: str) -> None:
         judge(text, "x")
     except ExperimentError as error:
         assert str(error)
+
+
+def test_a_set_up_that_is_too_large_is_refused_by_the_name_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "big.sh"
+    file.write_text(ROOT + "tbf rate 9000tbit burst 1gb latency 1s")
+    result = CliRunner().invoke(app, ["advise", str(file)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"dumbbell: {file}: flows: a run would take about")

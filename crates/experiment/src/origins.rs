@@ -75,7 +75,8 @@ impl Origins {
         let unknown = named.into_iter().any(|name| !name.is_empty() && !name.starts_with(' '));
         let code = if unknown { Some(Code::NoNode) } else { None };
         let (at, known) = self.find(path);
-        let message = if known || path.is_empty() { message } else { format!("{path}: {message}") };
+        let told = known || path.is_empty() || at == steps(path);
+        let message = if told { message } else { format!("{path}: {message}") };
         Refusal { found, code, ..Refusal::new(&at, message) }
     }
 }
