@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from dumbbell.cli import app
 from dumbbell.engines.preflight import (
     concerns,
+    concerns_everywhere,
     refused_in_real_time,
     refused_in_virtual_time,
 )
@@ -142,3 +145,50 @@ def test_starts_that_the_hosts_of_a_guest_cannot_make_at_once() -> None:
     assert found("480 us") == []
     assert found("10 us", "1 ms") == []
     assert concerns_in_virtual_time(scenario(PLAIN.replace("40 ms", "2 us"))) == []
+
+
+LATE = """dumbbell: 1
+name: x
+duration: 5 s
+hosts: {a: , b: }
+links:
+  - between: [a, b]
+    rate: 10 Mbit/s
+    buffer: 50 packets
+    delay: 10 ms
+    changes:
+      - {at: 2 s, rate: 5 Mbit/s}
+      - {at: 7 s, rate: 1 Mbit/s}
+      - {at: 8 s, state: down}
+flows:
+  - {from: a, to: b, tcp: cubic, stop: 6 s}
+  - {from: a, to: b, tcp: cubic, stop: 5 s}
+sampling: {hops: {from: 5 s, to: 9 s}}
+"""
+FLOW = "flows: [{from: a, to: b, tcp: cubic}]\n"
+
+
+def test_times_after_the_end_are_warned_of_in_a_line_each(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(LATE)
+    lines = [
+        "12: links[0].changes[1]: a change at 7 s and 1 other have no effect: the run ends at 5 s",
+        "15: flows[0].stop: a stop at 6 s has no effect: the run ends at 5 s",
+        "17: sampling.hops: a recording that begins at 5 s has no effect: the run ends at 5 s",
+    ]
+    for words in (["validate"], ["run", "--store", tmp_path / "s"]):
+        done = CliRunner().invoke(app, [*map(str, words), str(file)])
+        assert done.exit_code == 0, done.output
+        told = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+        assert told == [f"warning: {file}:{line}" for line in lines]
+    in_time = LATE.replace("5 s\nhosts", "10 s\nhosts")
+    assert concerns_everywhere(scenario(in_time)) == []
+
+
+def test_a_burst_of_both_directions_is_warned_of_once(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    bucket = "shaper: {tbf: {rate: 10 Mbit/s, burst: 1000 bytes}}"
+    file.write_text(LATE.partition("    changes")[0].replace("rate: 10 Mbit/s", bucket) + FLOW)
+    for words in (["validate"], ["run", "--store", tmp_path / "s"]):
+        done = CliRunner().invoke(app, [*map(str, words), str(file)])
+        assert done.stderr.count("a burst of 1000 bytes is smaller than a full frame") == 1

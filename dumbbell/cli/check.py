@@ -10,7 +10,7 @@ import typer
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
 from dumbbell.cli.options import Allow, Execution, File, Junit, OnEngine, grouped
-from dumbbell.console import Pulse, print_text
+from dumbbell.console import Pulse, print_text, say
 from dumbbell.console.words import many
 from dumbbell.errors import ExperimentError
 from dumbbell.files.output import json_text, write_output
@@ -89,6 +89,7 @@ def _plan(file: Path) -> list[str]:
     """Checks all cells. Returns a line per factor, and the number of cells, repeats and runs."""
     from rich.text import Text
 
+    from dumbbell.execution.checks import warnings_everywhere
     from dumbbell.experiment.check import check_cells
     from dumbbell.experiment.load import open_file
 
@@ -104,6 +105,8 @@ def _plan(file: Path) -> list[str]:
             text = f"{file.name}: {checked} of {many(cells, 'cell')} checked"
             status.update(Text(text))
             pulse(text)
+    for warning in warnings_everywhere(experiment):
+        say(f"warning: {warning}")
     if experiment.enough is not None:
         from dumbbell.execution.enough import refuse_endless
 

@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any, cast
 
 from dumbbell.catalogue import traffic_kinds
+from dumbbell.engines.late import after_the_end, is_late
 from dumbbell.limits.flows import (
     FRAME_BYTES,
     NetworkLimits,
@@ -40,12 +41,20 @@ class Concern:
 
 
 def concerns_everywhere(scenario: str) -> list[Concern]:
-    """Warnings for every engine: token buckets smaller than a full frame drop all full frames."""
-    if '"tbf":{' not in scenario and '"policer":{' not in scenario:
-        return []  # A large scenario without a token bucket is not read.
-    spec = read_scenario(scenario)
+    """Warnings for every engine: bursts smaller than a full frame, times after the end."""
+    # A large scenario without a token bucket and without late times is not read.
+    buckets = '"tbf":{' in scenario or '"policer":{' in scenario
+    late = is_late(scenario)
+    spec = read_scenario(scenario) if buckets or late else None
+    if spec is None:
+        return []
+    found = list(_small_bursts(spec)) if buckets else []
+    return found + [Concern(path, message) for path, message in after_the_end(spec)]
+
+
+def _small_bursts(spec: Scenario) -> Iterator[Concern]:
+    """Token buckets smaller than a full frame, which drop all full frames."""
     longest = longest_frame_bytes(spec)
-    found = []
     for number, link in enumerate(spec["links"]):
         for side in ("forward", "backward"):
             for field, burst_bytes in _bursts(link[side]):
@@ -54,8 +63,7 @@ def concerns_everywhere(scenario: str) -> list[Concern]:
                         f"a burst of {burst_bytes} bytes is smaller than a full frame ({longest} "
                         "bytes): all full frames are dropped here, as on Linux"
                     )
-                    found.append(Concern(f"links[{number}].{side}.{field}", message))
-    return found
+                    yield Concern(f"links[{number}].{side}.{field}", message)
 
 
 def _bursts(pipe: Pipe) -> Iterator[tuple[str, int]]:

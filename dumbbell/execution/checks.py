@@ -7,12 +7,16 @@ from collections.abc import Collection, Sequence
 from dumbbell import _core
 from dumbbell.console.words import many
 from dumbbell.engines.base import Engine, scenario_error
+from dumbbell.engines.preflight import concerns_everywhere
 from dumbbell.execution import budget
 from dumbbell.execution.budget import Allowed
 from dumbbell.execution.progress import Progress
-from dumbbell.experiment.cells import Cell
-from dumbbell.experiment.load import Experiment, explain
+from dumbbell.experiment.cells import Cell, Cells
+from dumbbell.experiment.load import Experiment, Opened, explain
 from dumbbell.store.index import Damage
+
+#: Cells of an experiment that :func:`warnings_everywhere` looks at.
+_MOST_WARNED = 100
 
 
 class Checks:
@@ -24,6 +28,7 @@ class Checks:
         self._experiment, self._engine = experiment, engine
         self._allow, self._progress = allow, progress
         self._told: set[tuple[str, str]] = set()
+        self._notes: set[str] = set()
         self._told_boundless = False
 
     def fits(self, number: int, cell: Cell) -> None:
@@ -51,8 +56,11 @@ class Checks:
             self._note(number, f"flows[{boundless[0]}]", message)
 
     def _note(self, number: int, path: str, message: str) -> None:
-        placed = explain(self._experiment, number, scenario_error(path, message))
-        self._progress.note(f"warning: {placed}")
+        # Both directions of a link may have one field of the file.
+        text = str(explain(self._experiment, number, scenario_error(path, message)))
+        if text not in self._notes:
+            self._notes.add(text)
+            self._progress.note(f"warning: {text}")
 
 
 def check_cells(experiment: Experiment, engine: Engine, progress: Progress) -> None:
@@ -60,6 +68,17 @@ def check_cells(experiment: Experiment, engine: Engine, progress: Progress) -> N
     checks = Checks(experiment, engine, {}, progress)
     for number, cell in enumerate(experiment.cells):
         checks.fits(number, cell)
+
+
+def warnings_everywhere(opened: Opened) -> list[str]:
+    """Warnings that hold on every engine, of cells that together have each level."""
+    cells = Cells(opened.reading.core.groups, opened.reading.cell)
+    found = dict[str, None]()
+    for number in cells.of_each_level(_MOST_WARNED):
+        for concern in concerns_everywhere(cells[number].scenario):
+            error = scenario_error(concern.path, concern.message)
+            found[str(explain(opened, number, error))] = None
+    return list(found)
 
 
 def afford(

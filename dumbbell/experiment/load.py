@@ -351,7 +351,9 @@ class Opened:
         return list(done)
 
 
-def explain(experiment: Experiment, cell: int, error: _core.ScenarioError) -> ExperimentError:
+def explain(
+    experiment: Experiment | Opened, cell: int, error: _core.ScenarioError
+) -> ExperimentError:
     """Error of an engine, with line and field of the experiment file.
 
     Args:
