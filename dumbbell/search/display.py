@@ -26,15 +26,19 @@ def table(outcome: Outcome, width: int = WIDTH) -> Group:
     spec, aim = outcome.spec, aim_of(outcome.spec)
     ranked = sorted(outcome.evaluations, key=lambda one: one.rank(spec.maximises))
     shown = ranked[:_MOST_ROWS]
+    best, beside = len(shown), dict[str, None]()
     known = {key_of(one.point): one for one in outcome.evaluations}
-    for wanted in (outcome.start, outcome.found):
+    for title, wanted in (("the start", outcome.start), ("the case found", outcome.found)):
         one = known.get(key_of(wanted.point), wanted)
         if one not in shown:
             shown.append(one)
+            beside[title] = None
     names = _varied(outcome, shown)
     limits = [f"{quantity_of(one).title}{_bounds(one)}" for one in spec.aim.subject_to]
-    repeats = spec.repeats
-    count = f"{many(len(outcome.evaluations), 'evaluation')}, {many(repeats, 'repeat')} each"
+    count = many(len(outcome.evaluations), "evaluation")
+    if best < len(outcome.evaluations):
+        count = f"the best {best} of {count}"
+    count = ", ".join([" and ".join([count, *beside]), f"{many(spec.repeats, 'repeat')} each"])
 
     def make(form: tuple[bool, bool]) -> Table:
         intervals, headed = form

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -137,6 +138,21 @@ def test_the_table_fits_and_marks_what_counts(
         for mark in marks:
             assert len([line for line in lines if line.rstrip().endswith(mark)]) == 1
     assert [line for line in printed(optimum[0]) if "above 0.9" in line]
+
+
+def test_the_title_says_how_many_of_the_evaluations_have_a_row(
+    attack: tuple[Outcome, Path], optimum: tuple[Outcome, Path]
+) -> None:
+    for outcome in (attack[0], optimum[0]):
+        lines = printed(outcome)
+        title = " ".join(lines[:2])
+        told = re.search(
+            r"\((?:the best (\d+) of )?(\d+) evaluations?((?: and the [\w ]+)*),", title
+        )
+        assert told is not None, title
+        assert int(told[2]) == len(outcome.evaluations)
+        rows = [line for line in lines if re.match(r"\d+ ", line)]
+        assert len(rows) == int(told[1] or told[2]) + told[3].count(" and the ")
 
 
 def test_the_words_name_ends_of_the_space_and_what_was_simplified(
