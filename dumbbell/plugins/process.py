@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import os
 import pickle
 import select
@@ -44,19 +45,26 @@ class Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
 
-    def ask(self, request: Request, look: Callable[[Where], bool], silent_s: float) -> Reply:
+    def ask(
+        self,
+        request: Request,
+        look: Callable[[Where], bool],
+        silent_s: float,
+        silent_cpu_s: float = math.inf,
+    ) -> Reply:
         """Sends a request and waits for the reply.
 
         Args:
             request: The request.
             look: Called now and then with the place of the run; False ends it.
             silent_s: Time in s that the process may take outside of hooks.
+            silent_cpu_s: Processor time in s that it may take there.
 
         Raises:
             EndedError: The process ended, or was ended.
         """
         self.page.clear()
-        clock = _Clock(self._process.pid, silent_s)
+        clock = _Clock(self._process.pid, silent_s, silent_cpu_s)
         try:
             assert self._process.stdin is not None
             self._process.stdin.write(framed(request))
@@ -112,8 +120,8 @@ class Worker:
 class _Clock:
     """Time since a run has moved on."""
 
-    def __init__(self, process: int, silent_s: float) -> None:
-        self._process, self._silent_s = process, silent_s
+    def __init__(self, process: int, silent_s: float, silent_cpu_s: float) -> None:
+        self._process, self._silent_s, self._silent_cpu_s = process, silent_s, silent_cpu_s
         self._last: Where | None = None
         self._since = self._cpu_since = 0.0
 
@@ -125,6 +133,8 @@ class _Clock:
             return None
         waited, computed = now - self._since, cpu - self._cpu_since
         if not where.inside:
+            if computed > self._silent_cpu_s:
+                return f"it did not answer within {self._silent_cpu_s:.0f} s of processor time"
             late = waited > self._silent_s
             return f"it did not answer within {self._silent_s:.0f} s" if late else None
         if computed > HOOK_CPU_S or waited > HOOK_S:

@@ -21,7 +21,10 @@ from dumbbell.plugins.unusable import UnusableError
 from dumbbell.runs import Run, RunResult
 
 #: Time that a file may take to load, s. Modules of Python may import much, WebAssembly is compiled.
-_LOAD_S = {".so": 5.0, ".wasm": 20.0, ".py": 60.0, ".onnx": 5.0, ".c": 5.0}
+_LOAD_S = {".so": 5.0, ".wasm": 20.0, ".py": 20.0, ".onnx": 5.0, ".c": 5.0}
+#: Processor time that a file may take to load, s.
+_LOAD_CPU_S = {".wasm": 20.0}
+_LOAD_CPU_DEFAULT_S = 5.0
 #: Time in which a run outside of plug-ins moves on, s.
 _SILENT_S = 600.0
 
@@ -42,7 +45,8 @@ def facts_of(path: Path, name: str) -> tuple[str, Declared]:
     try:
         with worker() as chosen:
             request = Probe(_runnable(copy), name)
-            found = chosen.ask(request, lambda _: True, _LOAD_S[path.suffix])
+            cpu_s = _LOAD_CPU_S.get(path.suffix, _LOAD_CPU_DEFAULT_S)
+            found = chosen.ask(request, lambda _: True, _LOAD_S[path.suffix], cpu_s)
     except EndedError as ended:
         raise UnusableError(f"while it was loaded, {ended.reason}") from None
     if isinstance(found, Refused):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,15 @@ def test_a_class_that_goes_wrong_fails_its_run_alone(name: str, tmp_path: Path) 
     file = tmp_path / "bad.py"
     file.write_text((BAD / "hook.txt").read_text().replace("DOES", does), encoding="utf-8")
     fails(file, tmp_path, words)
+
+
+def test_a_module_with_an_endless_loop_is_refused_within_seconds(tmp_path: Path) -> None:
+    file = tmp_path / "bad.py"
+    text = (BAD / "hook.txt").read_text().replace("DOES", "pass")
+    file.write_text(text + "\nwhile True:\n    pass\n", encoding="utf-8")
+    began = time.monotonic()
+    refused(file, tmp_path, "while it was loaded, it did not answer within 5 s of processor time")
+    assert time.monotonic() - began < 20
 
 
 #: Options of a library that cannot be used, and the words of the message.
