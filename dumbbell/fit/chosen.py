@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.capture import CaptureError, survey
+from dumbbell.capture.damage import damage
 from dumbbell.codes import Code
 from dumbbell.console.words import many
 from dumbbell.errors import DumbbellError
@@ -42,7 +43,7 @@ def chosen(path: str | Path, connection: int | None) -> tuple[dict[str, Any], li
             )
         rows = [row for row in rows if row["connection"] == connection]
     row = max(rows, key=lambda one: (one["unique_bytes"], -one["connection"]))
-    notes = []
+    notes = damage(found["file"])
     others = len({one["connection"] for one in found["connections"]}) - 1
     if connection is None and others:
         notes.append(

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass
+from dumbbell.capture.damage import damage
 from dumbbell.capture.together import is_client
 from dumbbell.codes import Code
 from dumbbell.console.words import many
@@ -229,11 +230,7 @@ def rounded(payload_bytes: float) -> int:
 
 def _state_of(file: dict[str, Any]) -> list[str]:
     """Note about missing parts of the file."""
-    notes = []
-    if file["broken"]:
-        notes.append(f"the capture breaks off ({file['broken']}): what follows is missing")
-    elif file["problem_count"]:
-        notes.append(f"{many(file['problem_count'], 'record')} of the capture could not be read")
+    notes = damage(file)
     if file["tcp_packets_not_read"]:
         notes.append(
             many(file["tcp_packets_not_read"], "TCP packet")
@@ -354,6 +351,6 @@ def _rate(found: dict[str, Any]) -> tuple[int, list[str]]:
     digits = max(0, len(str(bps)) - 3)
     bps = max(10_000, round(bps, -digits))
     return bps, [
-        f"rate {bps / 1e6:g} Mbit/s: the capture's busiest 0.1 s, both ways"
-        " together; the line may be faster, set --rate"
+        f"rate {bps / 1e6:g} Mbit/s: that of the capture's busiest 0.1 s, both ways together. "
+        "If that time did not fill the line, the line's rate is higher: set --rate"
     ]

@@ -5,6 +5,7 @@ use crate::input::Input;
 use crate::pcap::Pcap;
 use crate::pcapng::Pcapng;
 use crate::snoop::{self, Snoop};
+use std::cell::Cell;
 use std::io::{self, Read};
 use thiserror::Error;
 
@@ -93,17 +94,27 @@ impl<'a> CaptureFile<'a> {
     /// If reading fails. All records before the failure have been passed on.
     pub fn read(&mut self, mut each: impl FnMut(&Record<'_>)) -> io::Result<()> {
         let (problems, problem_count) = (&mut self.problems, &mut self.problem_count);
+        let packets = Cell::new(0_u64);
+        let mut each = |record: &Record<'_>| {
+            packets.set(packets.get() + 1);
+            each(record);
+        };
         let mut report = |offset: u64, message: String| {
             *problem_count += 1;
             if problems.len() < PROBLEMS_MAX {
+                let message = format!("{message}; packets read before: {}", packets.get());
                 problems.push(Problem { offset, message });
             }
         };
-        match &mut self.format {
+        let done = match &mut self.format {
             Format::Pcap(pcap) => pcap.read(&mut self.input, &mut each, &mut report),
             Format::Pcapng(pcapng) => pcapng.read(&mut self.input, &mut each, &mut report),
             Format::Snoop(snoop) => snoop.read(&mut self.input, &mut each, &mut report),
-        }
+        };
+        done.map_err(|error| {
+            let message = format!("{error}; packets read before: {}", packets.get());
+            io::Error::new(error.kind(), message)
+        })
     }
 
     /// Names of the interfaces by number, as far as the file was read and contains names.

@@ -5,6 +5,8 @@ use std::io::{self, Read};
 
 /// Size of a read, bytes.
 const CHUNK_BYTES: usize = 1 << 18;
+/// Size of a read from a decompressor, bytes. What it made in a read that fails is lost.
+const STEP_BYTES: usize = 1 << 14;
 /// Magic numbers of compressed files.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -78,6 +80,8 @@ pub struct Input<'a> {
     start: usize,
     end: usize,
     offset: u64,
+    /// Size of a read.
+    step: usize,
     ended: bool,
     /// Read error, reported after the buffered bytes.
     broken: Option<io::Error>,
@@ -94,20 +98,33 @@ impl<'a> Input<'a> {
         let (gzip, zstd) = (begin.starts_with(&GZIP), begin.starts_with(&ZSTD));
         let xz = begin.starts_with(&XZ);
         if gzip {
-            return Ok(Self::of(Box::new(flate2::read::MultiGzDecoder::new(plain))));
+            return Ok(Self::decoded(flate2::read::MultiGzDecoder::new(plain)));
         }
         if zstd {
-            return Ok(Self::of(Box::new(Frames { state: Frame::Between(plain) })));
+            return Ok(Self::decoded(Frames { state: Frame::Between(plain) }));
         }
         if xz {
             let decoder = lzma_rust2::XzReader::new_mem_limit(plain, true, XZ_MEMORY_KIB);
-            return Ok(Self::of(Box::new(decoder)));
+            return Ok(Self::decoded(decoder));
         }
         Ok(plain)
     }
 
     fn of(source: Box<dyn Read + 'a>) -> Self {
-        Self { source, window: Vec::new(), start: 0, end: 0, offset: 0, ended: false, broken: None }
+        Self {
+            source,
+            window: Vec::new(),
+            start: 0,
+            end: 0,
+            offset: 0,
+            step: CHUNK_BYTES,
+            ended: false,
+            broken: None,
+        }
+    }
+
+    fn decoded(source: impl Read + 'a) -> Self {
+        Self { step: STEP_BYTES, ..Self::of(Box::new(source)) }
     }
 
     /// Offset of the next byte after decompression.
@@ -128,13 +145,17 @@ impl<'a> Input<'a> {
 
     #[cold]
     fn fill(&mut self, bytes: usize) -> io::Result<()> {
+        if self.ended {
+            return Ok(());
+        }
         self.window.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         while self.end < bytes && !self.ended {
-            if self.window.len() < self.end + CHUNK_BYTES {
+            let to = self.end + self.step;
+            if self.window.len() < to {
                 self.window.resize(self.end + CHUNK_BYTES, 0);
             }
-            match self.source.read(&mut self.window[self.end..]) {
+            match self.source.read(&mut self.window[self.end..to]) {
                 Ok(read) => {
                     self.end += read;
                     self.ended = read == 0;

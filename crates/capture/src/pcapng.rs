@@ -11,12 +11,15 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 10;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const INTERFACE_NAME: u16 = 2;
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
 /// Maximum length of a block: a frame with comments and hashes.
 const BLOCK_BYTES_MAX: u32 = FRAME_BYTES_MAX + (1 << 18);
+/// Bytes that are first searched for the block behind a damaged one.
+const SEARCHED_BYTES: usize = 1 << 12;
 /// Maximum number of interfaces per section, against files that exhaust memory.
 const INTERFACES_MAX: usize = 1 << 16;
 /// Maximum number and length of interface names kept.
@@ -86,6 +89,42 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Returns true for a section header; its type is the same in either byte order.
+fn is_section(block: &[u8]) -> bool {
+    block.starts_with(&SECTION_HEADER.to_le_bytes())
+}
+
+/// True if a section is big-endian; `None`: its byte order is damaged.
+fn byte_order(section: &[u8]) -> Option<bool> {
+    [false, true]
+        .into_iter()
+        .find(|&big_endian| Fields { bytes: section, big_endian }.word(8) == BYTE_ORDER)
+}
+
+/// Returns true if a block may have this length.
+fn is_plausible(length: u32) -> bool {
+    (12..=BLOCK_BYTES_MAX).contains(&length) && length.is_multiple_of(4)
+}
+
+/// Returns true if a block of a type that captures have begins here, and its two lengths agree.
+fn is_sound(bytes: &[u8], big_endian: bool) -> bool {
+    let own = if is_section(bytes) { byte_order(bytes) } else { Some(big_endian) };
+    let Some(big_endian) = own else { return false };
+    let fields = Fields { bytes, big_endian };
+    let (kind, length) = (fields.word(0), fields.word(4));
+    let known = [SECTION_HEADER, DECRYPTION_SECRETS].contains(&kind)
+        || (INTERFACE_DESCRIPTION..=ENHANCED_PACKET).contains(&kind);
+    known
+        && is_plausible(length)
+        && length as usize <= bytes.len()
+        && fields.word(length as usize - 4) == length
+}
+
+/// Offset of the first sound block behind the first four bytes.
+fn sound_block(bytes: &[u8], big_endian: bool) -> Option<usize> {
+    (4..bytes.len()).step_by(4).find(|&at| is_sound(&bytes[at..], big_endian))
+}
+
 impl Pcapng {
     /// Returns true if a file starts with a pcapng section header.
     pub(crate) fn begins(bytes: &[u8]) -> bool {
@@ -110,44 +149,79 @@ impl Pcapng {
                 }
                 return Ok(());
             }
-            let little = Fields { bytes: begin, big_endian: false };
-            if little.word(0) == SECTION_HEADER {
-                self.big_endian = little.word(8) != BYTE_ORDER;
-                self.before = self.before.saturating_add(self.interfaces.len() as u32);
-                self.interfaces.clear();
-                let fields = Fields { bytes: begin, big_endian: self.big_endian };
-                if fields.word(8) != BYTE_ORDER {
-                    report(offset, "a section without byte order: the rest is not readable".into());
-                    return Ok(());
+            if is_section(begin) {
+                match byte_order(begin) {
+                    Some(big_endian) => {
+                        self.big_endian = big_endian;
+                        self.before = self.before.saturating_add(self.interfaces.len() as u32);
+                        self.interfaces.clear();
+                    }
+                    None => report(offset, "a section without byte order".into()),
                 }
             }
             let fields = Fields { bytes: begin, big_endian: self.big_endian };
             let (kind, length) = (fields.word(0), fields.word(4));
-            if length < 12 || length % 4 != 0 {
-                report(offset, format!("a block of {length} bytes: the rest is not readable"));
-                return Ok(());
-            }
-            if length > BLOCK_BYTES_MAX {
-                report(offset, format!("a block of {length} bytes is skipped"));
-                if input.skip(u64::from(length))? < u64::from(length) {
+            if !is_plausible(length) {
+                if !self.recover(format!("a block of {length} bytes"), input, report)? {
                     return Ok(());
                 }
                 continue;
             }
-            let block = input.peek(length as usize)?;
-            if block.len() < length as usize {
-                let there = block.len();
-                report(offset, format!("the last block has {there} of {length} bytes"));
-                return Ok(());
+            let wanted = length as usize;
+            let block = input.peek(wanted)?;
+            if block.len() < wanted {
+                let message = format!("the last block has {} of {length} bytes", block.len());
+                if !self.recover(message, input, report)? {
+                    return Ok(());
+                }
+                continue;
             }
-            let body = &block[8..block.len() - 4];
-            let fields = Fields { bytes: body, big_endian: self.big_endian };
-            let trailer = Fields { bytes: &block[block.len() - 4..], ..fields };
+            let trailer = Fields { bytes: &block[wanted - 4..], big_endian: self.big_endian };
             if trailer.word(0) != length {
+                let seen = input.peek(wanted + BLOCK_BYTES_MAX as usize)?;
+                if seen.len() > wanted && !is_sound(&seen[wanted..], self.big_endian) {
+                    let message = "a block's two lengths differ, and none follows the first";
+                    if !self.recover(message.into(), input, report)? {
+                        return Ok(());
+                    }
+                    continue;
+                }
                 report(offset, "a block's two lengths differ; the first is taken".into());
             }
+            let body = &input.peek(wanted)?[8..wanted - 4];
+            let fields = Fields { bytes: body, big_endian: self.big_endian };
             self.block(kind, fields, offset, each, report);
             input.skip(u64::from(length))?;
+        }
+    }
+
+    /// Skips a damaged block: up to the next block whose two lengths agree. Returns false at the
+    /// end of the file, and reports the damage.
+    fn recover(
+        &self,
+        what: String,
+        input: &mut Input<'_>,
+        report: &mut impl FnMut(u64, String),
+    ) -> io::Result<bool> {
+        let offset = input.offset();
+        let mut bytes = SEARCHED_BYTES;
+        loop {
+            let seen = input.peek(bytes)?;
+            if let Some(at) = sound_block(seen, self.big_endian) {
+                input.skip(at as u64)?;
+                report(offset, format!("{what}: skipped to byte {}", input.offset()));
+                return Ok(true);
+            }
+            if seen.len() < bytes {
+                report(offset, format!("{what}: the rest is not readable"));
+                return Ok(false);
+            }
+            if bytes < 2 * BLOCK_BYTES_MAX as usize {
+                bytes *= 2;
+            } else {
+                // A block that begins in the second half may end behind it.
+                input.skip(u64::from(BLOCK_BYTES_MAX))?;
+            }
         }
     }
 

@@ -179,14 +179,59 @@ fn lengths_that_lie_are_reported_with_their_offset() {
     let (records, problems) = read(&bytes).unwrap_or_default();
     assert_eq!((records.len(), problems.len()), (1, 1));
     assert_eq!(problems[0].offset, second as u64);
-    assert!(problems[0].message.contains("4294967280 bytes"), "{problems:?}");
+    let message = &problems[0].message;
+    assert!(message.contains("4294967280 bytes"), "{message}");
+    assert!(message.ends_with("packets read before: 1"), "{message}");
+}
 
-    let mut bytes = pcapng();
-    let at = packet_blocks(&bytes)[1];
+#[test]
+fn behind_a_damaged_block_of_pcapng_the_next_one_is_read() {
+    let whole = pcapng();
+    let (all, _) = read(&whole).unwrap_or_default();
+    let at = packet_blocks(&whole)[1];
+    // Either length, the type, the interface, the captured length.
+    let words = [4, packet_blocks(&whole)[2] - at - 4, 0, 8, 20];
+    for (at, bit) in words.iter().flat_map(|word| (0..32).map(move |bit| (at + word, bit))) {
+        let mut bytes = whole.clone();
+        bytes[at + bit / 8] ^= 1 << (bit % 8);
+        let (records, problems) = read(&bytes).unwrap_or_default();
+        let ends = (records.first(), records.last());
+        assert_eq!(ends, (all.first(), all.last()), "{at} {bit} {problems:?}");
+        assert!(records.len() >= 2 && problems.len() <= 1, "{at} {bit} {problems:?}");
+        let told = problems.iter().all(|one| one.message.ends_with("packets read before: 1"));
+        assert!(told, "{problems:?}");
+    }
+    // Both lengths, so that nothing agrees up to the next block.
+    let mut bytes = whole.clone();
+    let length = (packet_blocks(&whole)[2] - at) as u32;
     bytes[at + 4..at + 8].copy_from_slice(&0x7fff_fffc_u32.to_le_bytes());
+    bytes[at + length as usize - 4] ^= 4;
     let (records, problems) = read(&bytes).unwrap_or_default();
-    assert_eq!(records.len(), 1);
-    assert_eq!(problems[0].offset, at as u64);
+    assert_eq!(records, [all[0].clone(), all[2].clone()]);
+    let next = at as u64 + u64::from(length);
+    let message =
+        format!("a block of 2147483644 bytes: skipped to byte {next}; packets read before: 1");
+    assert_eq!(problems, [Problem { offset: at as u64, message }]);
+}
+
+#[test]
+fn of_damaged_compressed_data_what_is_before_is_read() {
+    let frames: Vec<_> = (0..4000_u32).map(|number| number.to_le_bytes().repeat(64)).collect();
+    let frames: Vec<_> = frames.iter().map(|frame| (1, 2, &frame[..])).collect();
+    let whole = pcap(MICROSECONDS, false, 1, &frames);
+    let mut gzip = flate2::read::GzEncoder::new(&whole[..], flate2::Compression::fast());
+    let mut zipped = Vec::new();
+    assert!(std::io::Read::read_to_end(&mut gzip, &mut zipped).is_ok());
+    zipped.truncate(zipped.len() / 2);
+    let mut file = match CaptureFile::open(&zipped[..]) {
+        Ok(file) => file,
+        Err(error) => panic!("{error}"),
+    };
+    let mut count = 0;
+    let error = file.read(|_| count += 1).map_err(|error| error.to_string());
+    assert!((1900..2100).contains(&count), "{count}");
+    let told = format!("packets read before: {count}");
+    assert!(error.as_ref().is_err_and(|error| error.ends_with(&told)), "{error:?}");
 }
 
 #[test]
