@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,41 @@ def test_a_policer_behind_bursts_of_one_instant(tmp_path: Path) -> None:
     assert found.shaper.kind == found.factor.name == "policer"
     assert found.shaper.rate_bps.value == pytest.approx(8e6, rel=0.03)
     assert found.shaper.burst_bytes.value == pytest.approx(30_000, rel=0.15)
+
+
+#: Losses that keep Reno below half of the rate: no queue grows.
+FAR = """\
+dumbbell: 1
+name: far
+template: {dumbbell: {rate: RATE, rtt: 40 ms, buffer: 1 BDP, forward: {loss: 0.1 %}}}
+flows: [{name: f, from: s1, to: d1, tcp: reno}]
+taps: [{at: s1, link: s1-r1}]
+sampling: {capture: true}
+duration: 10 s
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "name", "why"),
+    [
+        ("100 Mbit/s", "loss", r"\d+ rounds of loss far below the path's rate"),
+        # At 70 % of the rate losses are not said to be the limit, nor to be missing.
+        (
+            "20 Mbit/s",
+            "congestion control",
+            "the window moved without a queue or a limit of the ends",
+        ),
+    ],
+)
+def test_losses_far_below_the_rate_are_the_limit(
+    rate: str, name: str, why: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "far.yaml"
+    file.write_text(FAR.replace("RATE", rate))
+    dumbbell.run(file, captures=tmp_path, workers=1)
+    (capture,) = tmp_path.glob("*.pcapng")
+    found = estimate(read(str(capture))).factor
+    assert found.name == name and re.fullmatch(why, found.why), found
 
 
 def test_an_application_that_writes_at_times_is_the_limit(tmp_path: Path) -> None:

@@ -96,5 +96,5 @@ def test_the_verb(file: Path, tmp_path: Path) -> None:
 def test_an_unknown_algorithm_and_a_wrong_value_are_refused(file: Path) -> None:
     result = CliRunner().invoke(app, ["fit", str(file), "--algorithm", "cubik"])
     assert result.exit_code == 2
-    with pytest.raises(DumbbellError, match="^--what-if buffer=5 parsecs: [^<]*; found 5 parsecs"):
+    with pytest.raises(DumbbellError, match=r"^--what-if buffer=5 parsecs: [^<]*; found 5 parsecs"):
         fit(file, algorithms=[], what_if=["buffer=5 parsecs"])
