@@ -12,7 +12,7 @@ from rich.console import Console
 import dumbbell
 from dumbbell.report import write_report
 from dumbbell.results import Results
-from dumbbell.summary import changes
+from dumbbell.summary import changes, outages
 from dumbbell.summary.cells import cells
 from dumbbell.summary.differences import _spread, reasons
 
@@ -62,6 +62,20 @@ def test_limits_of_a_link_whose_rate_changes_are_those_of_all_its_rates(tmp_path
 )
 def test_a_spread_has_its_ends(values: list[float], text: str) -> None:
     assert _spread(values) == text
+
+
+def test_rows_of_outages_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    """A flow in each of 32 cells: 30 rows are shown."""
+    down = "links: [{name: bottleneck, changes: [{at: 200 ms, state: down}]}]\n"
+    buffers = ", ".join(f"{10 + one} packets" for one in range(32))
+    results = ran(tmp_path, buffers, more=down)
+    assert len(outages.rows(results)) == 32
+    out = StringIO()
+    Console(file=out, width=100).print(outages.table(results, 100))
+    page = tmp_path / "report.html"
+    write_report(tmp_path / "store", page)
+    for text in (out.getvalue(), page.read_text(encoding="utf-8")):
+        assert "2 more rows are not shown." in text
 
 
 def test_rows_of_changes_that_are_left_out_are_counted(tmp_path: Path) -> None:

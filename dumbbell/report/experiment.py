@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from dumbbell.console.words import many
+from dumbbell.console.words import left_out, many
 from dumbbell.errors import shortened
 from dumbbell.face.markup import Markup, details, joined, table, tag
 from dumbbell.face.page import chart_page, framed
@@ -223,8 +223,9 @@ def _outages(results: Tables) -> list[Markup]:
     if not rows:
         return []
     factors = list(results.experiment.factors)
-    shown = table([*factors, *outages.HEAD], rows, left=len(factors) + 1)
-    return [shown, tag("p", outages.CAPTION, class_="caption")]
+    shown = table([*factors, *outages.HEAD], rows[: outages.MOST_ROWS], left=len(factors) + 1)
+    note = f"{outages.CAPTION} {left_out(len(rows), outages.MOST_ROWS)}".rstrip()
+    return [shown, tag("p", note, class_="caption")]
 
 
 def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[Markup]:
@@ -330,8 +331,14 @@ def _pages(results: Tables) -> list[Markup]:
             ]
             for row in rows[:_MOST_ROWS]
         ]
-        shown += [tag("h3", title), table(head, cells, left=len(factors) + 1)]
+        shown += [tag("h3", title), table(head, cells, left=len(factors) + 1), *_left_out(rows)]
     return shown
+
+
+def _left_out(rows: Sequence[object]) -> list[Markup]:
+    """Caption of a table with the first rows of many."""
+    more = left_out(len(rows), _MOST_ROWS)
+    return [tag("p", more, class_="caption")] if more else []
 
 
 def _under_load(figures: _Figures, results: Tables) -> list[Markup]:
@@ -346,7 +353,7 @@ def _under_load(figures: _Figures, results: Tables) -> list[Markup]:
         [*(row[factor] for factor in factors), *(load_summary.text(row, name) for name in names)]
         for row in rows[:_MOST_ROWS]
     ]
-    shown = [tag("h3", "Under load"), table(head, cells, left=len(factors))]
+    shown = [tag("h3", "Under load"), table(head, cells, left=len(factors)), *_left_out(rows)]
     flows = results.flows.filter(results.flows["kind"] == "ping")["flow"]
     shown += [one.framed() for flow in flows[:1] for one in figures.drawn("cdf", flow=flow)]
     for row in rows[:_MOST_UNDER_LOAD]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.console.words import many
+from dumbbell.console.words import left_out, many
 from dumbbell.errors import shortened
 from dumbbell.face.markup import Markup, details, table, tag
 from dumbbell.metrics import Tables
@@ -23,7 +23,8 @@ _SOCKETS_NOTE = (
 
 def programs_part(results: Tables) -> list[Markup]:
     """Programs of the first repeat, what each said, and their TCP sockets."""
-    every = programs(results)[:_MOST_ROWS]
+    found = programs(results)
+    every = found[:_MOST_ROWS]
     if not every:
         return []
     factors = list(results.experiment.factors)
@@ -34,6 +35,8 @@ def programs_part(results: Tables) -> list[Markup]:
         texts = [shortened(text, _MOST_LETTERS) for text in (one.command, one.end, one.said)]
         rows.append([*levels, one.name, one.host, *texts, *map(seconds, (one.from_s, one.to_s))])
     parts = [table(head, rows, left=len(factors) + 5)]
+    if more := left_out(len(found), _MOST_ROWS):
+        parts.append(tag("p", more, class_="caption"))
     for one in every[:_MOST_OUTPUTS]:
         text = "\n".join(part.rstrip() for part in (one.output, one.errors) if part.strip())
         files = ", ".join(f"{path} ({many(size, 'byte')})" for path, size in one.files)

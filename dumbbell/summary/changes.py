@@ -7,6 +7,7 @@ import math
 from rich.console import Group
 from rich.table import Table
 
+from dumbbell.console import words
 from dumbbell.metrics.numbers import number
 from dumbbell.metrics.phases import Phase
 from dumbbell.summary.causes import time_of
@@ -30,8 +31,7 @@ CAPTION = (
 def left_out(every: list[CellLine]) -> str:
     """How many rows are not shown; empty for none."""
     counts = [len(_of_cell(cell)) for cell in every]
-    more = sum(counts) - min(sum(counts[:_MOST_CELLS]), _MOST_ROWS)
-    return f"{more} more rows are not shown." if more else ""
+    return words.left_out(sum(counts), min(sum(counts[:_MOST_CELLS]), _MOST_ROWS))
 
 
 def rows(every: list[CellLine]) -> tuple[list[str], list[list[str]]]:

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
+from dumbbell.console.words import left_out
 from dumbbell.limits.outages import has_outages
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics import summary as over_repeats
@@ -30,7 +31,7 @@ _COLUMNS = {
 }
 HEAD = ("flow", *_COLUMNS)
 #: Rows that are shown.
-_MOST_ROWS = 30
+MOST_ROWS = 30
 
 
 def rows(results: Tables, *, intervals: bool = True) -> list[list[str]]:
@@ -51,7 +52,7 @@ def rows(results: Tables, *, intervals: bool = True) -> list[list[str]]:
         [*map(str, key), *(own.get(heading, "–") for heading in _COLUMNS)]
         for key, own in found.items()
         if key in concerned
-    ][:_MOST_ROWS]
+    ]
 
 
 def _text(row: dict[str, Any], *, intervals: bool) -> str:
@@ -61,15 +62,18 @@ def _text(row: dict[str, Any], *, intervals: bool) -> str:
 
 def table(results: Tables, width: int = WIDTH) -> Group | None:
     """The rows for a terminal of this width; None where no link goes down."""
-    if not rows(results, intervals=False):
+    every = rows(results, intervals=False)
+    if not every:
         return None
     factors = list(results.experiment.factors)
 
     def make(intervals: bool) -> Table:
         shown = plain_table()
         add_columns(shown, map(shortened, [*factors, "flow"]), HEAD[1:])
-        for row in rows(results, intervals=intervals):
+        for row in rows(results, intervals=intervals)[:MOST_ROWS]:
             shown.add_row(*map(shortened, row))
         return shown
 
-    return titled(TITLE, fitted(make, (True, False), width))
+    shown = fitted(make, (True, False), width)
+    more = left_out(len(every), MOST_ROWS)
+    return titled(TITLE, Group(shown, more) if more else shown)

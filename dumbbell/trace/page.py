@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from dumbbell.console.words import noun
+from dumbbell.console.words import left_out, noun
 from dumbbell.face.markup import Markup, joined, table, tag
 from dumbbell.face.page import chart_page, framed
 from dumbbell.figures.figure import Figure
@@ -14,6 +14,9 @@ from dumbbell.figures.panels import Point, panels
 from dumbbell.figures.thinning import thinned
 from dumbbell.trace import Trace
 from dumbbell.trace.terminal import count, problems
+
+#: Remarks that are shown.
+_MOST_REMARKS = 50
 
 #: Maximum number of lines of a figure; those with most bytes are drawn.
 LINES = 8
@@ -37,8 +40,11 @@ def page(trace: Trace) -> str:
         parts.append(tag("h2", "What could not be read"))
         parts.append(tag("ul", *(tag("li", one) for one in told)))
     if about["remarks"]:
-        rows = [(f"{one['time_ns'] / 1e9:.6g} s", one["text"]) for one in about["remarks"][:50]]
+        remarks = about["remarks"]
+        rows = [(f"{one['time_ns'] / 1e9:.6g} s", one["text"]) for one in remarks[:_MOST_REMARKS]]
         parts += [tag("h2", "Remarks of the simulator"), table(("time", "remark"), rows, left=2)]
+        if more := left_out(len(remarks), _MOST_REMARKS):
+            parts.append(tag("p", more, class_="caption"))
     parts += [tag("h2", "Flows"), _flows(about), tag("h2", "Links"), _links(trace)]
     parts.append(tag("h2", "Over time"))
     for place, drawn in enumerate(_figures(trace)):
