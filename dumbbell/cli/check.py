@@ -89,7 +89,7 @@ def _plan(file: Path) -> list[str]:
     """Checks all cells. Returns a line per factor, and the number of cells, repeats and runs."""
     from rich.text import Text
 
-    from dumbbell.execution.checks import warnings_everywhere
+    from dumbbell.engines.everywhere import warnings_everywhere
     from dumbbell.experiment.check import check_cells
     from dumbbell.experiment.load import open_file
 

@@ -7,16 +7,12 @@ from collections.abc import Collection, Sequence
 from dumbbell import _core
 from dumbbell.console.words import many
 from dumbbell.engines.base import Engine, scenario_error
-from dumbbell.engines.preflight import concerns_everywhere
 from dumbbell.execution import budget
 from dumbbell.execution.budget import Allowed
 from dumbbell.execution.progress import Progress
-from dumbbell.experiment.cells import Cell, Cells
-from dumbbell.experiment.load import Experiment, Opened, explain
+from dumbbell.experiment.cells import Cell
+from dumbbell.experiment.load import Experiment, explain
 from dumbbell.store.index import Damage
-
-#: Cells of an experiment that :func:`warnings_everywhere` looks at.
-_MOST_WARNED = 100
 
 
 class Checks:
@@ -68,17 +64,6 @@ def check_cells(experiment: Experiment, engine: Engine, progress: Progress) -> N
     checks = Checks(experiment, engine, {}, progress)
     for number, cell in enumerate(experiment.cells):
         checks.fits(number, cell)
-
-
-def warnings_everywhere(opened: Opened) -> list[str]:
-    """Warnings that hold on every engine, of cells that together have each level."""
-    cells = Cells(opened.reading.core.groups, opened.reading.cell)
-    found = dict[str, None]()
-    for number in cells.of_each_level(_MOST_WARNED):
-        for concern in concerns_everywhere(cells[number].scenario):
-            error = scenario_error(concern.path, concern.message)
-            found[str(explain(opened, number, error))] = None
-    return list(found)
 
 
 def afford(
