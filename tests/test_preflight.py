@@ -164,6 +164,7 @@ flows:
   - {from: a, to: b, tcp: cubic, stop: 6 s}
   - {from: a, to: b, tcp: cubic, stop: 5 s}
 sampling: {hops: {from: 5 s, to: 9 s}}
+arrivals: [{name: x, from: a, to: b, per_second: 1, size: 10 kB, tcp: cubic, start: 6 s}]
 """
 FLOW = "flows: [{from: a, to: b, tcp: cubic}]\n"
 
@@ -173,6 +174,7 @@ def test_times_after_the_end_are_warned_of_in_a_line_each(tmp_path: Path) -> Non
     file.write_text(LATE)
     lines = [
         "12: links[0].changes[1]: a change at 7 s and 1 other have no effect: the run ends at 5 s",
+        "18: arrivals[0].start: a start at 6 s has no effect: the run ends at 5 s",
         "15: flows[0].stop: a stop at 6 s has no effect: the run ends at 5 s",
         "17: sampling.hops: a recording that begins at 5 s has no effect: the run ends at 5 s",
     ]

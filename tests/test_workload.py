@@ -115,7 +115,9 @@ def test_the_rate_is_that_of_the_busiest_tenth_of_a_second_of_a_long_capture(
     carried = sum(len(data) for time, data in frames if 3600 <= time < 3600.1)
     assert found.rate_bps == pytest.approx(80 * carried, rel=0.01)
     (said,) = (note for note in found.notes if note.startswith("rate "))
-    assert said.endswith("If that time did not fill the line, the line's rate is higher: set --rate")
+    assert said.endswith(
+        "If that time did not fill the line, the line's rate is higher: set --rate"
+    )
 
 
 def test_starts_are_spread_as_in_the_capture(tmp_path: Path) -> None:

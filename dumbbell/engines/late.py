@@ -9,7 +9,7 @@ from typing import Any, Literal
 from dumbbell.console.words import many
 from dumbbell.scenario import Scenario
 
-_TIME = re.compile(r'"(?:at_ns|stop_ns|from_ns)":([0-9]+)')
+_TIME = re.compile(r'"(?:at_ns|start_ns|stop_ns|from_ns)":([0-9]+)')
 _END = re.compile(r'"duration_ns":([0-9]+)')
 _SIDES: tuple[Literal["forward", "backward"], ...] = ("forward", "backward")
 #: Sections whose entries may stop.
@@ -34,6 +34,11 @@ def after_the_end(spec: Scenario) -> Iterator[tuple[str, str]]:
                 path = f"links[{number}].{side}.changes[{late[0]}]"
                 yield path, _said("a change", times[late[0]], end, len(late))
     sections: Mapping[str, Any] = spec
+    # Of other sections, a start after the end is an error.
+    starts = [one["start_ns"] for one in spec["arrivals"]]
+    if late := [place for place, at in enumerate(starts) if at >= end]:
+        path = f"arrivals[{late[0]}].start_ns"
+        yield path, _said("a start", starts[late[0]], end, len(late))
     for section in _STOPPING:
         stops = [one.get("stop_ns") or 0 for one in sections.get(section) or ()]
         late = [place for place, at in enumerate(stops) if at > end]
