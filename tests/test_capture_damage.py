@@ -71,9 +71,9 @@ def test_every_reader_of_captures_tells_the_damage(capture: Path, tmp_path: Path
         ["fit", bad, "--no-rank"],
         ["workload", "from-capture", bad, "-o", tmp_path / "w.yaml"],
     ):
-        done = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "400"})
+        done = CliRunner().invoke(app, [str(word) for word in words])
         assert done.exit_code == 0, done.output
-        assert "packets read before: 100" in done.output, words
+        assert "packets read before: 100" in " ".join(done.output.split()), words
 
 
 def test_of_damaged_xz_what_is_before_is_read(capture: Path, tmp_path: Path) -> None:
