@@ -187,6 +187,16 @@ def test_times_after_the_end_are_warned_of_in_a_line_each(tmp_path: Path) -> Non
     assert concerns_everywhere(scenario(in_time)) == []
 
 
+def test_a_time_after_the_end_of_several_cells_is_warned_of_once(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    text = LATE.partition("sampling")[0].replace("duration: 5 s", "duration: $time")
+    file.write_text(text + "factors: {time: [3 s, 4 s, 5 s, 6500 ms]}\n")
+    for words in (["validate"], ["run", "--store", tmp_path / "s"]):
+        done = CliRunner().invoke(app, [*map(str, words), str(file)])
+        assert done.exit_code == 0, done.output
+        assert done.stderr.count("links[0].changes[1]: a change at 7 s and 1 other") == 1
+
+
 def test_a_burst_of_both_directions_is_warned_of_once(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     bucket = "shaper: {tbf: {rate: 10 Mbit/s, burst: 1000 bytes}}"
