@@ -84,7 +84,7 @@ def test_headings_say_what_they_are_means_over(store: Path) -> None:
     listing = Listing(Shelf(store).experiment(None))
     of = {by: listing.answer(Question(by=by))["labels"] for by in ("runs", "cells")}
     assert of["runs"]["goodput_mbps"].endswith(", mean over flows")
-    assert of["runs"]["jain"] == "Jain's index"
+    assert of["runs"]["jain"] == "Jain's index of all flows"
     assert of["cells"]["goodput_mbps"].endswith(", mean over flows and repeats")
     assert of["cells"]["jain"].endswith(", mean over repeats")
 

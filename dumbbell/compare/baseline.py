@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,13 @@ FORMAT = 1
 MAX_BYTES = 64 << 20
 #: Direction in which a metric gets better. A change of any other metric is neither.
 BETTER = {
-    "goodput_mbps": 1, "jain": 1, "utilisation": 1, "rtt_mean_ms": -1, "loss_ratio": -1,
+    "goodput_mbps": 1, "jain": 1, "utilisation": 1, "rtt_ms": -1, "loss_ratio": -1,
     "retransmissions": -1,
 }  # fmt: skip
 
 
+#: A pipe that carries less of what it could is no bottleneck: its use is neither good nor bad.
+_BUSY = 0.5
 #: Fewer repeats have no power over dozens of quantities: the tolerance alone decides.
 LEAST_TESTED = 5
 
@@ -149,8 +151,15 @@ def _sample(fields: dict[str, Any]) -> Sample:
     return Sample(**fields, repeats=repeats, values=values)
 
 
-def against(now: Baseline, before: Baseline, tolerance: float) -> list[Quantity]:
+def against(
+    now: Baseline,
+    before: Baseline,
+    tolerance: float,
+    chosen: Mapping[str, Sequence[str]] | None = None,
+) -> list[Quantity]:
     """Compares the values of now with those before, repeat by repeat.
+
+    `chosen`: factor → levels that this run was asked for; None: all.
 
     A quantity has changed if the difference is larger than `tolerance` (share of the value
     before), and if a paired test shows it at 5 % over all quantities together. With fewer than
@@ -175,12 +184,21 @@ def against(now: Baseline, before: Baseline, tolerance: float) -> list[Quantity]
     ]
     nan = math.nan
     for key, one in old.items():
-        if key not in new:
+        if key not in new and _is_asked(one, chosen or {}):
             found.append(Quantity(one, _mean(one.values), nan, None, nan, Change.MISSING))
     for key, one in new.items():
         if key not in old:
             found.append(Quantity(one, nan, _mean(one.values), None, nan, Change.NEW))
-    return found
+    return [one for one in found if not _is_idle(one)]
+
+
+def _is_asked(one: Sample, chosen: Mapping[str, Sequence[str]]) -> bool:
+    return all(level in chosen.get(name, [level]) for name, level in one.levels.items())
+
+
+def _is_idle(one: Quantity) -> bool:
+    known = [value for value in (one.before, one.now) if not math.isnan(value)]
+    return one.sample.metric == "utilisation" and all(value < _BUSY for value in known)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -44,6 +44,7 @@ class Checking:
         opened = load(file, set=dict(chosen))
         self._expected = opened.expect
         self._path, self._tolerance, self._update = baseline, tolerance, update
+        self._chosen = opened.overrides
         self._before: Baseline | None = None
         if update and baseline is None:
             raise DumbbellError(
@@ -87,7 +88,7 @@ class Checking:
             self._cases.append(Case("expect", one.name, None if one.holds else one.outcome))
 
     def _compare(self, now: Baseline, before: Baseline) -> None:
-        found = baselines.against(now, before, self._tolerance)
+        found = baselines.against(now, before, self._tolerance, self._chosen)
         for one in found:
             name = f"{one.sample.metric} ({one.sample.place})"
             self._cases.append(Case("baseline", name, None if one.change.passes else one.words))

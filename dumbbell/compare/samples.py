@@ -11,7 +11,7 @@ from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 
 #: Metrics of a comparison that names none. Those without values are left out.
-USUAL = ("goodput_mbps", "rtt_mean_ms", "loss_ratio", "retransmissions", "jain", "utilisation")
+USUAL = ("goodput_mbps", "rtt_ms", "loss_ratio", "retransmissions", "jain", "utilisation")
 #: Columns that describe what is measured, and differ between levels.
 DESCRIPTIONS = ("kind", "congestion_control")
 

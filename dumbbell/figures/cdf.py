@@ -30,9 +30,14 @@ def cdf(
     Raises `ValueError` where no probes are kept, or factors stay open.
     """
     chosen = dict(where or {}) | ({"flow": flow} if flow is not None else {})
-    probes = _probes(results, chosen, by)
+    pings = results.flows.filter(pl.col("kind") == "ping")["flow"].unique()
+    kept = _probes(results, chosen, by)
+    # Datagrams of other kinds go one way.
+    probes = kept if kept.is_empty() else kept.filter(pl.col("flow").is_in(pings.implode()))
     if probes.is_empty():
-        raise ValueError("no probes are kept here: set sampling.keep to [probes]")
+        if kept.is_empty() and flow is None:
+            raise ValueError("no probes are kept here: set sampling.keep to [probes]")
+        raise ValueError("no ping here: the RTT of probes is that of a flow `ping`")
     factors = results.experiment.factors
     varying = [name for name in factors if probes[name].n_unique() > 1]
     series = by or next(iter(varying), "flow")

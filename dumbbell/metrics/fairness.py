@@ -80,7 +80,7 @@ def _measure(tables: Tables, index: Callable[[npt.ArrayLike], float]) -> pl.Data
 
 JAIN = Metric(
     name="jain",
-    label="Jain's index",
+    label="Jain's index of all flows",
     unit="",
     formula="(Σ x)² / (n · Σ x²) over the goodputs x of the n TCP, MPTCP, QUIC and UDP flows of a "
     "run that were opened",

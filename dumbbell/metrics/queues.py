@@ -46,9 +46,9 @@ def codel_states(rows: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `time_ns`; `mean_ms` and `least_ms`, the time in the queue of the packets that left it since
         the sample before; `count`, CoDel's count while it drops, else 0 (RFC 8289 §5.3); `drops`,
-        packets that it dropped since the sample before. Null where it is not known.
+        packets dropped there since the sample before. Null where it is not known.
     """
-    dropped = pl.when(pl.col("dropped_aqm_packets") >= 0).then(pl.col("dropped_aqm_packets"))
+    dropped = pl.when(pl.col("dropped_packets") >= 0).then(pl.col("dropped_packets"))
     before = dropped.forward_fill().shift(1).fill_null(0)
     known, least_ns = pl.col("dropping") >= 0, pl.col("sojourn_min_ns")
     return rows.select(
