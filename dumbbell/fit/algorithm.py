@@ -246,7 +246,7 @@ def _told(
         return False, f"the transfer lasted {rounds:.0f} RTTs"
     if not one.rtt_known:
         return False, "the base RTT is not known, so windows cannot be compared"
-    if one.window_bytes is not None or one.writes is not None or one.send_bytes is not None:
+    if one.ends:
         return False, "an end limited the transfer, not the congestion window"
     first = groups[0]
     alike = f"{', '.join(first)} make the same transfer on this path"

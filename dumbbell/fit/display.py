@@ -81,7 +81,7 @@ def shown(fit: Fit) -> RenderableType:
         Text(""),
         _estimates(fit),
     ]
-    if fit.ranking is not None:
+    if fit.ranking is not None and not fit.path.factor.ends:
         parts.append(_ranking(fit))
     if fit.residues:
         parts.append(_residues(fit))

@@ -28,6 +28,9 @@ FACTORS = (
     "unknown",
 )
 
+#: Frames that wait before a packet of a sender whose bursts are short.
+_FRAMES = 4
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -35,6 +38,11 @@ class Factor:
 
     name: str
     why: str
+
+    @property
+    def ends(self) -> bool:
+        """True if an end limited the transfer: its congestion window does not show."""
+        return self.name in ("application", "send buffer", "receive window", "unknown")
 
 
 def factor(
@@ -60,13 +68,12 @@ def factor(
         return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
     if limits.idle_share > 0.1:
         return Factor("application", _idle(limits))
-    if limits.partial_share > 0.05:
-        why = f"for {limits.partial_share:.0%} of the time the last segment was not full"
-        return Factor("application", f"{why}: the sender had no more data")
     late = lost.at_s[lost.events] > seen.sent_s[0] + lasted / 3
-    if limits.grows < 1.15 and late.sum() < 2 and _used(rate) < 0.93:
-        why = f"in flight stood at {limits.plateau_bytes / 1e3:.3g} kB, and no queue grew"
-        return Factor("send buffer", why)
+    stands = 0.87 < limits.grows < 1.15 and late.sum() < 2
+    flat = stands and _used(rate) < 0.93 and not _waits(seen, rate, lost)
+    end = _end(limits, flat=flat)
+    if end is not None:
+        return end
     if _used(rate) > 0.85:
         return Factor("bottleneck", f"it was delivered at {_used(rate):.0%} of the path's rate")
     if lost.random_share.value and lost.random_share.value > 0.5 * lost.share:
@@ -77,6 +84,9 @@ def factor(
         return Factor("loss", f"{int(late.sum())} rounds of loss far below the path's rate")
     if _used(rate) > 0.7 or busy > 0.15:
         return Factor("bottleneck", f"it was delivered at {_used(rate):.0%} of the path's rate")
+    if stands:
+        stood = f"in flight stood at {limits.plateau_bytes / 1e3:.3g} kB while packets waited"
+        return Factor("congestion control", f"{stood}, but no rate of a bottleneck shows")
     return Factor(
         "congestion control",
         "the window moved without a queue"
@@ -85,12 +95,44 @@ def factor(
     )
 
 
+def _end(limits: Limits, *, flat: bool) -> Factor | None:
+    """Limit of the sender's end; None: none. `flat`: in flight stood, and no queue or loss held it.
+
+    A partial segment shows that the sender had no more data: its application had written all, or
+    the send buffer had no space for more. Which one, the ACK clock tells.
+    """
+    clock = limits.clocking
+    if limits.partial_share > 0.05 or (limits.partial_rounds > 0.8 and not clock.clocked):
+        share = f"for {limits.partial_share:.0%} of the time the last segment was not full"
+        if clock.refilled:
+            return Factor("send buffer", f"{share}, and the next one left as an ACK came")
+        if clock.refilled is None and clock.refilled_share > 0:
+            return Factor("unknown", f"{share}: the application or the send buffer")
+        return Factor("application", f"{share}: the sender had no more data")
+    if not flat:
+        return None
+    stood = f"in flight stood at {limits.plateau_bytes / 1e3:.3g} kB, and no queue grew"
+    if clock.clocked:
+        return Factor("send buffer", f"{stood}; packets left as ACKs came")
+    if clock.free_from_start or (clock.clocked is False and not clock.paced):
+        return Factor("application", f"{stood}; packets left at its own times, not as ACKs came")
+    return Factor("unknown", f"{stood}: the send buffer or the application; it does not show which")
+
+
 def _idle(limits: Limits) -> str:
     return f"the sender had nothing in flight {limits.idle_share:.0%} of the time"
 
 
+def _waits(seen: Observed, rate: Rate, lost: Losses) -> bool:
+    """True if packets wait though no rate shows: a queue may hold the window."""
+    if not rate.rate_bps.value or not len(lost.delays_s) or rate.rate_bps.knowledge == "measured":
+        return False
+    return float(np.median(lost.delays_s)) > _FRAMES * seen.frame_bytes * 8 / rate.rate_bps.value
+
+
 def _used(rate: Rate) -> float:
+    """Median delivered share of the rate; 0 if the rate is only a lower bound."""
     known = rate.window_bps[~np.isnan(rate.window_bps)]
-    return (
-        float(np.median(known) / rate.rate_bps.value) if len(known) and rate.rate_bps.value else 0.0
-    )
+    if not len(known) or not rate.rate_bps.value or rate.rate_bps.knowledge != "measured":
+        return 0.0
+    return float(np.median(known) / rate.rate_bps.value)

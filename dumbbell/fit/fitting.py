@@ -23,6 +23,8 @@ from dumbbell.fit.written import text
 
 #: Twins with drawn paths that the residual compares with.
 TWINS = 3
+#: Congestion control of a twin whose capture does not show it: that of Linux.
+DEFAULT = "cubic"
 Progress = Callable[[int, int, str], None]
 
 
@@ -55,8 +57,8 @@ class Fit:
 
     @property
     def algorithm(self) -> str:
-        """Algorithm of the twin: the most probable one; not ranked: CUBIC, Linux's default."""
-        return self.ranking.ranked[0].name if self.ranking is not None else "cubic"
+        """Algorithm of the twin: the most probable one; not ranked: Linux's default."""
+        return self.ranking.ranked[0].name if self.ranking is not None else DEFAULT
 
     @property
     def experiment(self) -> str:
@@ -69,6 +71,8 @@ class Fit:
 
 
 def _why(ranking: Ranking) -> str:
+    if not ranking.told:
+        return f"cannot tell: {ranking.why}"
     return f"probability {ranking.share} among {len(ranking.ranked)}; {ranking.why}"
 
 
@@ -123,7 +127,7 @@ def fit(
     residues: tuple[Residue, ...] = ()
     if values is not None:
         values = replace(values, plugins=tuple((plugins or {}).items()))
-        names = single_path() if algorithms is None else algorithms
+        names = list(_candidates(found, algorithms))
         names = [*possible(seen, names), *(plugins or ())]
         if names:
             ranking = rank(
@@ -138,6 +142,13 @@ def fit(
             seen, values, ranking, wanted, seed=seed, workers=workers, progress=progress
         )
     return Fit(str(path), seen, found, values, ranking, twins, residues, tuple(notes), outcomes)
+
+
+def _candidates(found: Path, algorithms: Sequence[str] | None) -> Sequence[str]:
+    """Algorithms to try; if an end limited the transfer, the twin's alone: none shows itself."""
+    if algorithms is not None:
+        return algorithms
+    return [DEFAULT] if found.factor.ends else single_path()
 
 
 def _twins(seen: Observed, one: Sketch, algorithm: str, seed: int) -> list[Observed]:

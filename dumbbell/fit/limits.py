@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dumbbell.fit.clocking import Clocking, clocking
 from dumbbell.fit.estimate import Estimate, measured, unknown
 from dumbbell.fit.observe import Observed
 
 Floats = NDArray[np.float64]
 #: Fewest partial segments that show an application.
 _PARTIAL_FEW = 10
+#: A partial segment is shorter than this part of a full one.
+_PARTIAL = 0.95
 #: Share of data beyond the window's edge above which the edge is not known.
 _BEYOND = 0.01
 
@@ -31,6 +34,8 @@ class Limits:
         initial_window: Segments of the first flight.
         mss_bytes: Payload of a full segment.
         partial_share: Share of the time between a partial segment and the next packet.
+        partial_rounds: Share of the RTTs in which a partial segment passes.
+        clocking: What makes packets leave.
     """
 
     window_share: float
@@ -42,10 +47,14 @@ class Limits:
     initial_window: Estimate
     mss_bytes: int
     partial_share: float
+    partial_rounds: float
+    clocking: Clocking
 
 
-def limits(seen: Observed, base_s: float | None, near_s: float | None) -> Limits:
-    """Limits of the ends, from windows, gaps and plateaus."""
+def limits(
+    seen: Observed, base_s: float | None, near_s: float | None, frame_s: float | None
+) -> Limits:
+    """Limits of the ends, from windows, gaps and plateaus; arguments as of `clocking`."""
     share, window = _receive_window(seen, near_s or 0.0)
     plateau, top, grows = _plateau(seen, base_s)
     return Limits(
@@ -58,6 +67,8 @@ def limits(seen: Observed, base_s: float | None, near_s: float | None) -> Limits
         initial_window=_initial(seen, base_s),
         mss_bytes=seen.payload_bytes,
         partial_share=_after_partial(seen),
+        partial_rounds=_partial_rounds(seen, base_s),
+        clocking=clocking(seen, base_s, near_s, frame_s),
     )
 
 
@@ -105,10 +116,22 @@ def _idle(seen: Observed, near_s: float) -> float:
 def _after_partial(seen: Observed) -> float:
     """Share of the time after partial segments: with more data they would be full (RFC 1122)."""
     at, length = seen.sent_s[seen.sent_new], seen.sent_len_bytes[seen.sent_new]
-    partial = length[:-1] < 0.95 * seen.payload_bytes
+    partial = length[:-1] < _PARTIAL * seen.payload_bytes
     if partial.sum() < _PARTIAL_FEW or at[-1] <= at[0]:
         return 0.0
     return float(np.diff(at)[partial].sum() / (at[-1] - at[0]))
+
+
+def _partial_rounds(seen: Observed, base_s: float | None) -> float:
+    """Share of the RTTs in which a partial segment passes: the sender had no more data."""
+    known = seen.rtt_s[~np.isnan(seen.rtt_s)]
+    if not base_s or not len(known):
+        return 0.0
+    at = seen.sent_s[seen.sent_new]
+    partial = seen.sent_len_bytes[seen.sent_new] < _PARTIAL * seen.payload_bytes
+    rounds = max(1.0, float(at[-1] - at[0]) / max(base_s, float(np.median(known))))
+    passed = np.unique(((at[partial] - at[0]) / (at[-1] - at[0] + 1e-9) * rounds).astype(int))
+    return min(1.0, len(passed) / rounds)
 
 
 def _plateau(seen: Observed, base_s: float | None) -> tuple[float, float, float]:

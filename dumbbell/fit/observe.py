@@ -24,6 +24,8 @@ PACKETS_MAX = 5_000_000
 _UNKNOWN = np.iinfo(np.int64).min
 _ECE, _SYN, _AE = 0x40, 0x02, 0x100
 _NEW, _TIMEOUT = 1, 2
+#: Fewest ticks of the sender's clock that show its rate.
+_TICKS_FEW = 20
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Observed:
         tick_s: Resolution of the clock.
         gap_s: Longest time between two packets.
         timed: True if both sides send timestamps.
+        stamp_s: Time at which the sender sent each data packet, by its timestamps (RFC 7323 §5.4):
+            since the first packet, in its clock's resolution (NaN: no timestamps).
         seen_lost_share: Share of the lost packets that the tap saw before they were lost.
     """
 
@@ -91,6 +95,7 @@ class Observed:
     tick_s: float
     gap_s: float
     timed: bool
+    stamp_s: Floats
 
     @property
     def frame_bytes(self) -> float:
@@ -147,7 +152,8 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
     flight_at_ack = np.where(known, columns["in_flight_bytes"][acks], np.nan).astype(float)
     delivered = np.fmax.accumulate(np.fmax(ack, highest[acks] - flight_at_ack)) if len(ack) else ack
     stamps = (columns["stamp"][acks], columns["echo"][own])
-    near = near_rtt(sent, stamps[1], ack_s, stamps[0], new)
+    stamp_s = _sender_times(columns["stamp"][own], sent)
+    near = near_rtt(sent, stamps[1], ack_s, stamps[0], new, stamp_s)
     far = rtt_of_segments(sent, end, length, new, ack_s, ack, delivered)
     lost = losses_of(columns, own, seconds)
     flight = _flight(columns, own, new, ack_s, delivered, stamps, end)
@@ -184,6 +190,7 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         tick_s=clock.tick_s,
         gap_s=float(np.diff(seconds).max()) if len(seconds) > 1 else 0.0,
         timed=bool((stamps[1] != _UNKNOWN).all()) if len(stamps[1]) else False,
+        stamp_s=stamp_s,
     )
 
 
@@ -217,6 +224,16 @@ def _ect(columns: dict[str, NDArray[Any]], side: int) -> Floats:
     first = float((field[groups[0]] == 1).mean()) if groups[0].any() else np.nan
     found = np.array([*shares, first])
     return found if found[0] > 0 else np.full(4, np.nan)
+
+
+def _sender_times(stamps: NDArray[np.int64], sent_s: Floats) -> Floats:
+    """Times of the sender's clock, with a power of ten ticks per s (Linux and others: 1 ms)."""
+    ticks, span = int(stamps[-1]) - int(stamps[0]), float(sent_s[-1] - sent_s[0])
+    if (stamps == _UNKNOWN).any() or ticks < _TICKS_FEW or span <= 0:
+        return np.full(len(sent_s), np.nan)
+    per_s = 10.0 ** round(np.log10(ticks / span))
+    found: Floats = (stamps - stamps[0]) / per_s
+    return found
 
 
 def _ends(columns: dict[str, NDArray[Any]]) -> Floats:

@@ -28,7 +28,7 @@ def page(fit: Fit) -> str:
     if fit.twins:
         parts += [tag("h2", "Capture and twin"), framed(figure(fit), "fit", static=False)]
     parts += [tag("h2", "Estimates"), _estimates(fit)]
-    if fit.ranking is not None:
+    if fit.ranking is not None and not fit.path.factor.ends:
         rows = [(one.name, f"{one.probability:.1%}") for one in fit.ranking.ranked]
         parts += [tag("h2", "Algorithms"), table(("algorithm", "probability"), rows)]
     if fit.outcomes:

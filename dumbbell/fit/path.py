@@ -42,6 +42,11 @@ class Path:
     factor: Factor
     competing: Competing
 
+    @property
+    def rate_unseen(self) -> bool:
+        """True if the ends sent less than the bottleneck's rate, so that it does not show."""
+        return self.factor.ends and self.rate.rate_bps.knowledge == "at least"
+
 
 def estimate(seen: Observed) -> Path:
     """All estimates of an observed transfer."""
@@ -64,7 +69,15 @@ def estimate(seen: Observed) -> Path:
     if shaped.kind == "policer" or queued.kind in ("CoDel-like", "RED-like", "marks"):
         said = "drops of the policer or the queue discipline hide it"
         lost = replace(lost, random_share=unknown(said))
-    ends = limits(seen, rtt.path.value, rtt.near.value)
-    why = factor(seen, found, lost, shaped, ends, rtt.path.value)
     behind = bottleneck_is_behind(seen)
+    frame_s = 0.0 if behind or not rtt.serialises else _frame_s(seen, found)
+    ends = limits(seen, rtt.path.value, rtt.near.value, frame_s)
+    why = factor(seen, found, lost, shaped, ends, rtt.path.value)
     return Path(rtt, behind, found, shaped, queued, lost, ends, why, other)
+
+
+def _frame_s(seen: Observed, found: Rate) -> float | None:
+    """Time of a full frame at the bottleneck; None: its rate is only bounded."""
+    bps = found.rate_bps.value
+    known = bps is not None and bps > 0 and found.rate_bps.knowledge == "measured"
+    return seen.frame_bytes * 8 / bps if known and bps else None

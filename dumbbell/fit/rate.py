@@ -27,6 +27,10 @@ _BUNCHED = 50.0
 _IDLE = 0.95
 #: Shortest train in ticks of a coarse clock.
 _TICKS = 20
+#: Logarithms of the rates of alike trains differ by less; fewest such trains.
+_ALIKE, _TRAINS = 0.005, 8
+#: Frames that a packet waits for at least behind others, and delays that are noise of hosts, s.
+_HELD, _NOISE_S = 0.8, 0.0001
 #: Most that a rate is above that of a sender which paces below it.
 _PACED = 1.06
 
@@ -66,6 +70,8 @@ def rate(seen: Observed) -> Rate:
     low, middle, high = np.quantile(rates, (0.25, 0.5, 0.75)) if len(rates) else (0.0, 0.0, 0.0)
     alike = len(rates) >= 3 and (share > 0.3 or high < 1.05 * low)
     train = train_rate(seen)
+    if train is not None and not _waited(seen, train):
+        train = None  # the sender spaced them
     if not alike or (train is not None and share < 0.6 and 1.08 * high < train < _BUNCHED * high):
         top = float(np.nanquantile(bps, 0.95))
         if train is not None and 0.95 * top < train < _BUNCHED * top:
@@ -103,6 +109,28 @@ def _paced(value: float, train: float | None, rates: Floats) -> bool:
     if train is None or not value < train < _PACED * value:
         return False
     return float(np.quantile(rates, 0.9)) > 0.995 * train
+
+
+def _waited(seen: Observed, train: float) -> bool:
+    """True if packets waited behind each other in trains of this rate.
+
+    A link spaces packets that wait in its queue (Keshav 1991). Packets that it never held are
+    spaced by their sender.
+    """
+    spans = seen.ack_s[5:] - seen.ack_s[:-5]
+    bytes_ = seen.delivered_bytes[5:] - seen.delivered_bytes[:-5]
+    wire = 8 * seen.frame_bytes / seen.payload_bytes
+    with np.errstate(invalid="ignore", divide="ignore"):
+        near = np.abs(np.log(bytes_ * wire / spans / train)) < _ALIKE
+    ends = np.searchsorted(
+        np.maximum.accumulate(seen.sent_end_bytes), seen.delivered_bytes[5:][near]
+    )
+    rtt = seen.rtt_s[np.minimum(ends, len(seen.rtt_s) - 1)]
+    known = np.sort(seen.rtt_s[~np.isnan(seen.rtt_s)])
+    if len(known) < _TRAINS:
+        return False
+    held = max(_HELD * seen.frame_bytes * 8 / train, _NOISE_S)
+    return int((rtt - known[3] > held).sum()) >= _TRAINS
 
 
 def underused(found: Rate) -> bool:
@@ -210,11 +238,11 @@ def common_rate(
     if known.sum() < 20:
         return None
     logs = np.sort(np.log(bytes_[known] * wire / spans[known]))
-    alike = np.searchsorted(logs, logs + 0.005) - np.searchsorted(logs, logs - 0.005)
-    common = np.flatnonzero(alike >= max(8, 0.04 * len(logs)))
+    alike = np.searchsorted(logs, logs + _ALIKE) - np.searchsorted(logs, logs - _ALIKE)
+    common = np.flatnonzero(alike >= max(_TRAINS, 0.04 * len(logs)))
     if not len(common):
         return None
-    near = logs[np.abs(logs - logs[common[-1]]) < 0.005]
+    near = logs[np.abs(logs - logs[common[-1]]) < _ALIKE]
     return float(np.exp(np.median(near)))
 
 

@@ -9,8 +9,10 @@ Floats = NDArray[np.float64]
 _UNKNOWN = np.iinfo(np.int64).min
 #: Segments of an ACK that many offloads do not merge.
 _MANY = 48
-#: A sender that has data answers an ACK within this time, s.
+#: A sender that has data answers an ACK within this time, s; also a tick of its clock.
 _AT_ONCE_S = 0.001
+#: Part of the RTT to the sender that an ACK may wait for slots on its way.
+_SLOTS = 0.5
 
 
 def rtt_of_segments(
@@ -52,8 +54,12 @@ def near_rtt(
     ack_s: Floats,
     stamp: NDArray[np.int64],
     new: NDArray[np.bool_],
+    stamp_s: Floats,
 ) -> Floats:
-    """RTT between tap and sender at the first data packet that echoes a timestamp (RFC 7323 §4)."""
+    """RTT between tap and sender at the first data packet that echoes a timestamp (RFC 7323 §4).
+
+    `stamp_s`: when the sender sent each data packet, by its clock (NaN: unknown).
+    """
     out = np.full(len(sent_s), np.nan)
     if not len(ack_s) or (stamp == _UNKNOWN).any() or (echo == _UNKNOWN).any():
         return out
@@ -69,10 +75,20 @@ def near_rtt(
     first, at, passed = first[positive], at[positive], passed[positive]
     if not len(passed):
         return out
-    # Without data between the ACK and its echo, the sender was silent: it had nothing to send.
-    silent = np.searchsorted(sent_s, ack_s[at]) == first
+    # Without data between the ACK's way to the sender and back and its echo, the sender was silent:
+    # it had nothing to send. What its packet waited on the way counts, and an ACK's usual wait.
     least = float(passed.min())
-    good = (passed < 60.0) & ~(silent & (passed > least + max(2 * least, _AT_ONCE_S)))
+    silent = np.searchsorted(sent_s, ack_s[at] + least) >= first
+    good = passed < 60.0
+    if least < _AT_ONCE_S or np.isnan(stamp_s[0]):  # its clock says no more
+        good &= ~(silent & (passed > least + max(2 * least, _AT_ONCE_S)))
+    else:
+        on_way = sent_s - stamp_s
+        waited = np.maximum(on_way[first] - on_way.min() - _AT_ONCE_S, 0.0)
+        others = (passed - waited)[~silent]
+        usual = float(np.median(others)) if len(others) else least
+        late = silent & (passed > least + waited + max(_SLOTS * least, _AT_ONCE_S))
+        passed[late] = waited[late] + usual
     out[first[good]] = passed[good]
     return out
 

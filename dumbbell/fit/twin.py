@@ -17,6 +17,8 @@ from dumbbell.fit.path import Path
 
 #: Largest time of a twin, s; a longer transfer is simulated from its start up to this time.
 TIME_MAX_S = 120.0
+#: Rate of the twin, in what the ends sent, where no packet waited: any rate above it is alike.
+UNSEEN = 2.0
 #: Shortest part of an RTT that counts as a distance between the tap and an end.
 _AT_END = 0.00015
 _ACCURATE = 3
@@ -24,6 +26,8 @@ _ACCURATE = 3
 _SHORT = 1400
 #: Full segments without timestamps.
 _FULL = 1460
+#: Shortest interval of writes, s.
+_WRITE_LEAST_S = 0.001
 #: Depth of a bucket that passes one frame of an idle transfer in an instant, bytes.
 _ONE_FRAME = 1600
 
@@ -54,6 +58,7 @@ class Sketch:
         replayed: Numbers of the data packets that the twin loses as the capture did.
         rtt_known: False if the base RTT is only an upper bound.
         serialises: False if a frame of an idle transfer passes the bottleneck in an instant.
+        ends: True if an end limited the transfer.
         plugins: Congestion controls in files: (name, path).
         other: Kind (`steady`, `elastic`) and rate (bit/s) of competing traffic; None: none.
     """
@@ -81,6 +86,7 @@ class Sketch:
     replayed: tuple[int, ...] = ()
     rtt_known: bool = True
     serialises: bool = True
+    ends: bool = False
     plugins: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -97,6 +103,8 @@ def sketch(seen: Observed, path: Path) -> Sketch:
     near = path.rtt.near.value or 0.0
     policed = path.shaper.kind == "policer"
     top = max(rate, 1.5 * (path.shaper.rate_bps.value or 0.0)) if policed else rate
+    if path.rate_unseen:
+        top *= UNSEEN
     steps = path.rate.steps if path.rate.wanders else ((0.0, top),)
     ended = bool(seen.row.get("fins"))
     return Sketch(
@@ -117,7 +125,7 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         if path.factor.name == "receive window"
         else None,
         send_bytes=round(1.1 * path.limits.plateau_bytes)
-        if path.factor.name == "send buffer"
+        if path.factor.name in ("send buffer", "unknown")
         else None,
         writes=_writes(seen) if path.factor.name == "application" else None,
         initial_window=_rounded(path.limits.initial_window),
@@ -130,6 +138,7 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         else None,
         rtt_known=path.rtt.path.knowledge == "measured",
         serialises=path.rtt.serialises,
+        ends=path.factor.ends,
     )
 
 
@@ -156,13 +165,14 @@ def _writes(seen: Observed) -> tuple[int, float]:
     """Chunk and interval of a periodic writer: bursts between pauses."""
     at = seen.sent_s[seen.sent_new]
     pauses = at[1:] - at[:-1]
-    typical = sorted(pauses)[len(pauses) // 2]
+    typical = float(sorted(pauses)[len(pauses) // 2])
     long = pauses > max(10 * typical, 0.3 * pauses.max())
     begins = at[1:][long]
     span = float(at[-1] - at[0]) or 1.0
-    interval = (
-        float(sorted(begins[1:] - begins[:-1])[len(begins) // 2 - 1]) if len(begins) > 3 else 0.05
-    )
+    if len(begins) > 3:
+        interval = float(sorted(begins[1:] - begins[:-1])[len(begins) // 2 - 1])
+    else:  # no pauses: packet by packet
+        interval = max(typical, _WRITE_LEAST_S)
     mean = float(seen.sent_len_bytes[seen.sent_new].sum()) / span
     return max(1, round(mean * interval)), interval
 

@@ -35,12 +35,13 @@ def _comments(path: Path, algorithm: str, why: str) -> dict[_Place, str]:
     other = path.rtt.near if path.behind else path.rtt.far
     forward = ("links", "bottleneck", "forward")
     tcp = ("flows", "twin", "tcp")
+    rated = ("not shown by the capture: " if path.rate_unseen else "") + _said(rate.rate_bps)
     found = {
         ("links", "bottleneck", "delay"): _half(side),
         ("links", "other", "delay"): _half(other),
-        (*forward, "rate"): _said(rate.rate_bps),
+        (*forward, "rate"): rated,
         (*forward, "policer"): shaper.evidence,
-        (*forward, "shaper"): shaper.evidence,
+        (*forward, "shaper"): shaper.evidence if shaper.kind == "token bucket" else rated,
         (*forward, "slots"): shaper.evidence,
         (*forward, "buffer"): f"{_said(queue.limit_packets)}; kind: {queue.kind}: {queue.evidence}",
         (*forward, "queue"): f"{queue.kind}: {queue.evidence}",

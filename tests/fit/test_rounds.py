@@ -14,13 +14,20 @@ MSS = 1000.0
 FRAME_S = 0.001
 
 
-def near(sent_s: list[float], echo: list[int], ack_s: list[float], stamp: list[int]) -> list[float]:
+def near(
+    sent_s: list[float],
+    echo: list[int],
+    ack_s: list[float],
+    stamp: list[int],
+    left_s: list[float] | None = None,
+) -> list[float]:
     found = near_rtt(
         np.array(sent_s),
         np.array(echo),
         np.array(ack_s),
         np.array(stamp),
         np.ones(len(sent_s), bool),
+        np.array(left_s or [np.nan] * len(sent_s)),
     )
     return [round(float(one), 6) for one in found if one == one]
 
@@ -35,6 +42,14 @@ def test_a_sender_that_was_silent_shows_nothing() -> None:
     """0.5 s without data between the last ACK and its echo: it had nothing to send."""
     sent = [0.001, 0.010, 0.011, 0.520]
     assert near(sent, [1, 2, 2, 3], [0.0005, 0.012], [2, 3]) == [0.0095]
+
+
+def test_the_clock_of_a_silent_sender_tells_the_way_from_its_silence() -> None:
+    """The way takes 9 ms; the last packet leaves after 0.5 s of silence and waits 4 ms more."""
+    left = [0.0, 0.009, 0.010, 0.515]
+    sent = [0.001, 0.010, 0.011, 0.520]
+    found = near(sent, [1, 2, 2, 3], [0.0005, 0.012], [2, 3], left)
+    assert found == [0.0095, pytest.approx(0.0095 + 0.004 - 0.001)]  # less a tick of the clock
 
 
 @pytest.mark.parametrize(("segments", "known"), [(2, 2), (40, 40), (100, 3)])

@@ -1,0 +1,79 @@
+"""Transfers that an end limits: the path's rate does not show, and no algorithm is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dumbbell.fit.fitting import fit
+from dumbbell.fit.path import estimate
+from tests.fit.judge import read
+from tests.fit.paths import captured
+
+
+def writes(chunk: str, interval: str) -> dict[str, Any]:
+    """CUBIC behind an application that writes at its own pace."""
+    source = {"periodic": {"chunk": chunk, "interval": interval}}
+    return {"congestion_control": "cubic", "source": source}
+
+
+def buffered(algorithm: str) -> dict[str, Any]:
+    """A send buffer of less than the path takes: 92 kB of segments, and the path takes 100 kB."""
+    return {"congestion_control": algorithm, "sender": {"tcp_wmem": "4096 80000 80000"}}
+
+
+@pytest.mark.parametrize("tap", ["s1", "d1"])
+@pytest.mark.parametrize(
+    ("chunk", "interval"), [("1448 bytes", "2.3 ms"), ("14480 bytes", "11.5 ms")]
+)
+def test_full_segments_at_an_applications_pace_are_no_bottleneck(
+    chunk: str, interval: str, tap: str, tmp_path: Path
+) -> None:
+    """5 and 10 Mbit/s over 20: packets are spaced by the application, and none ever waits."""
+    found = estimate(read(captured(writes(chunk, interval), tmp_path, tap=tap)))
+    assert found.factor.name == "application"
+    assert found.rate.rate_bps.knowledge == "at least"
+    assert found.rate.rate_bps.value is not None and found.rate.rate_bps.value < 20e6
+    assert found.queue.limit_packets.knowledge == "at least"
+
+
+def test_no_algorithm_is_named_where_the_application_paces(tmp_path: Path) -> None:
+    found = fit(captured(writes("1448 bytes", "2.3 ms"), tmp_path, duration="5 s"))
+    assert found.ranking is not None and not found.ranking.told
+    assert "cannot tell: an end limited the transfer" in found.experiment
+    assert "not shown by the capture: at least" in found.experiment
+    assert all(one.explained for one in found.residues)
+
+
+@pytest.mark.parametrize("tap", ["s1", "d1"])
+def test_partial_segments_of_a_fast_application(tap: str, tmp_path: Path) -> None:
+    """18 Mbit/s over 20 in chunks of 7.8 segments: each RTT the sender runs out of data."""
+    found = estimate(read(captured(writes("11250 bytes", "5 ms"), tmp_path, tap=tap)))
+    assert found.factor.name == "application"
+
+
+def test_a_silence_before_the_tap_is_no_queue(tmp_path: Path) -> None:
+    """0.3 s of silence between chunks, seen at the receiver: at most 200 frames wait, not 500."""
+    file = captured(writes("312500 bytes", "500 ms"), tmp_path, tap="d1")
+    found = estimate(read(file))
+    assert found.factor.name == "application"
+    assert (found.queue.limit_packets.value or 0) < 110
+
+
+@pytest.mark.parametrize("tap", ["s1", "d1"])
+@pytest.mark.parametrize("algorithm", ["cubic", "vegas"])
+def test_a_send_buffer_is_told_by_the_ack_clock(algorithm: str, tap: str, tmp_path: Path) -> None:
+    """CUBIC's sender has partial segments as its buffer is full, Vegas's has none."""
+    seen = read(captured(buffered(algorithm), tmp_path, tap=tap))
+    found = estimate(seen)
+    assert found.factor.name == "send buffer"
+    assert found.limits.clocking.clocked
+
+
+def test_a_paced_sender_at_a_plateau_is_not_known(tmp_path: Path) -> None:
+    """BBR paces, so ACKs do not clock its packets: a buffer or an application may limit it."""
+    found = estimate(read(captured(buffered("bbr"), tmp_path)))
+    assert found.factor.name == "unknown"
+    assert "the send buffer or the application" in found.factor.why
