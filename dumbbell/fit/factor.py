@@ -80,9 +80,14 @@ def factor(
         return Factor("loss", lost.random_share.evidence)
     if lost.events.sum() >= 3 and busy < 0.15 and lost.full_s < 0.002:
         return Factor("loss", f"{int(lost.events.sum())} rounds of loss, and no queue")
-    if late.sum() >= 3 and busy < 0.15 and _used(rate) < 0.5:
+    if late.sum() >= 3 and lost.overflows:
+        said = f"{int(late.sum())} rounds of loss, each as the queue was near its longest"
+        return Factor("bottleneck", said)
+    if late.sum() >= 3 and busy < 0.15 and 0 < _used(rate) < 0.5:
         return Factor("loss", f"{int(late.sum())} rounds of loss far below the path's rate")
-    if _used(rate) > 0.7 or busy > 0.15:
+    if busy > 0.15 and _used(rate) <= 0.7:
+        return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
+    if _used(rate) > 0.7:
         return Factor("bottleneck", f"it was delivered at {_used(rate):.0%} of the path's rate")
     if stands:
         stood = f"in flight stood at {limits.plateau_bytes / 1e3:.3g} kB while packets waited"

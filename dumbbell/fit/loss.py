@@ -12,6 +12,8 @@ from dumbbell.fit.observe import Observed
 from dumbbell.fit.rate import Rate
 
 Floats = NDArray[np.float64]
+#: Share of the losses that may follow short delays, and what part of the longest is a long one.
+_RARE, _NEAR_FULL = 0.1, 0.4
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,18 @@ class Losses:
     reordered_share: float
     delays_s: Floats
     full_s: float
+
+    @property
+    def overflows(self) -> bool:
+        """True if losses follow long delays alone: a full queue drops, whoever fills it.
+
+        Beside steady traffic a transfer has the rest of the rate, and its own share of the queue,
+        as behind a policer. But a policer drops whatever packets before waited.
+        """
+        known = self.delay_s[~np.isnan(self.delay_s)]
+        if not len(known):
+            return False
+        return float(np.quantile(known, _RARE)) > _NEAR_FULL * self.full_s > 0
 
 
 def losses(seen: Observed, base_s: float | None, rate: Rate) -> Losses:

@@ -47,6 +47,8 @@ _BUNCHED = 3.5
 _CERTAIN, _LIKELY = 0.02, 0.25
 #: The same where the tap saw no lost packet, so that their times are not known well.
 _HIDDEN = 0.35
+#: Frames that wait at a bucket without tokens; the place of the least RTT among all.
+_HELD, _RTT_LEAST = 2, 3
 _NO_BURST = unknown("bursts are not longer than packets in a row")
 _NO_WAIT = unknown("deliveries are not in slots")
 
@@ -69,6 +71,8 @@ def shaper(seen: Observed, rate: Rate, lost: Losses) -> Shaper:
         said = f"packets are delivered together, up to {slots * 1e3:.2g} ms apart"
         wait = measured(slots, 0.2 * slots, said)
         return Shaper("slots", rate.rate_bps, _NO_BURST, wait, said)
+    if rate.rate_bps.knowledge != "measured" or _gained_waiting(seen, bps):
+        return link(rate)
     burst, noise = _burst(seen, rate, bps)
     if burst > 3 * noise + 4 * seen.frame_bytes:
         said = f"{burst / 1e3:.3g} kB more than the rate were delivered after a pause"
@@ -82,8 +86,7 @@ def _burst(seen: Observed, rate: Rate, bps: float) -> tuple[float, float]:
 
     A bucket has no tokens while packets wait, so the second number is the noise of ACKs.
     """
-    wire = seen.frame_bytes / seen.payload_bytes
-    excess = seen.delivered_bytes * wire - bps / 8 * seen.ack_s
+    excess = _excess(seen, bps)
     beyond = excess - np.minimum.accumulate(excess)
     width = float(rate.from_s[1] - rate.from_s[0]) if len(rate.from_s) > 1 else 1.0
     place = ((seen.ack_s - rate.from_s[0]) / width).astype(int)
@@ -94,6 +97,29 @@ def _burst(seen: Observed, rate: Rate, bps: float) -> tuple[float, float]:
         if len(inside):
             noise = max(noise, float(np.ptp(inside)))
     return float(beyond.max()) + seen.frame_bytes, noise
+
+
+def _gained_waiting(seen: Observed, bps: float) -> bool:
+    """True if more than the rate was delivered while packets waited.
+
+    A bucket that has tokens holds no packet. So others gave way.
+    """
+    excess = _excess(seen, bps)
+    end = int((excess - np.minimum.accumulate(excess)).argmax())
+    begin = int(excess[: end + 1].argmin())
+    known = ~np.isnan(seen.rtt_s)
+    arrived = seen.sent_s[known] + seen.far_s[known]
+    inside = seen.rtt_s[known][(arrived > seen.ack_s[begin]) & (arrived <= seen.ack_s[end])]
+    if not len(inside):
+        return False
+    least = float(np.sort(seen.rtt_s[known])[: _RTT_LEAST + 1][-1])
+    return float(np.median(inside)) - least > _HELD * seen.frame_bytes * 8 / bps
+
+
+def _excess(seen: Observed, bps: float) -> Floats:
+    """Frame bytes delivered beyond the rate since the start, at each ACK."""
+    found: Floats = seen.delivered_bytes * seen.frame_bytes / seen.payload_bytes
+    return found - bps / 8 * seen.ack_s
 
 
 def _slots(seen: Observed, rate: Rate, bps: float) -> float | None:
@@ -133,7 +159,7 @@ def _policer(seen: Observed, lost: Losses, busy_share: float) -> Shaper | None:
     if lost.events.sum() < 2 or len(lost.at_s) < 6:
         return None
     usable = ~np.isnan(lost.delay_s)
-    if not usable.any():
+    if not usable.any() or lost.overflows:
         return None
     span = lost.at_s[-1] - lost.at_s[0]
     passed_s, passed = _passed(seen)

@@ -13,6 +13,7 @@ from dumbbell.fit.path import estimate
 from dumbbell.fit.running import run_twin
 from dumbbell.fit.twin import sketch
 from tests.fit.judge import read
+from tests.fit.paths import captured as path_captured
 
 pytestmark = pytest.mark.slow
 
@@ -67,3 +68,25 @@ def test_elastic_traffic_and_its_twin(tmp_path: Path) -> None:
 
 def test_none_alone(tmp_path: Path) -> None:
     assert estimate(read(captured(None, "s1", tmp_path))).competing.kind == "none"
+
+
+@pytest.mark.parametrize(
+    ("rate", "buffer"),
+    [
+        ("10 Mbit/s", "10 packets"),
+        ("10 Mbit/s", "100 packets"),
+        ("16 Mbit/s", "25 packets"),
+        ("16 Mbit/s", "100 packets"),
+    ],
+)
+@pytest.mark.parametrize("tap", ["s1", "d1"])
+def test_steady_traffic_is_no_policer_and_no_bucket(
+    rate: str, buffer: str, tap: str, tmp_path: Path
+) -> None:
+    """The transfer has the rest of the rate, but each loss follows a full queue."""
+    file = path_captured(
+        "reno", tmp_path, tap=tap, buffer=buffer, others=[{"udp": rate}], duration="20 s"
+    )
+    found = estimate(read(file))
+    assert found.shaper.kind == "link"
+    assert found.factor.name == "bottleneck"
