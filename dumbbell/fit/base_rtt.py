@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.fit.estimate import Estimate, at_most, measured, unknown
-from dumbbell.fit.observe import Observed
+from dumbbell.fit.observe import Observed, sender_handshake
 
 Floats = NDArray[np.float64]
 #: Frame of a SYN with its options.
@@ -62,8 +62,9 @@ def _measured(seen: Observed, rate_bps: float | None) -> BaseRtt:
     near_shakes, far_shakes = _handshake(seen)
     behind = bottleneck_is_behind(seen)
     frames = (_SYN_BYTES * wire, seen.frame_bytes * wire)
-    far = _side(seen.sent_s, seen.far_s, far_shakes, frames if behind else (0.0, 0.0))
-    near = _side(seen.sent_s, seen.near_s, near_shakes, (0.0, 0.0) if behind else frames)
+    tick_s = seen.tick_s
+    far = _side(seen.sent_s, seen.far_s, far_shakes, frames if behind else (0.0, 0.0), tick_s)
+    near = _side(seen.sent_s, seen.near_s, near_shakes, (0.0, 0.0) if behind else frames, tick_s)
     if far is None:
         none = unknown("no ACK in the capture answers a data packet")
         return BaseRtt(none, none, none)
@@ -79,7 +80,7 @@ def _measured(seen: Observed, rate_bps: float | None) -> BaseRtt:
     )
     both = _Side(
         near.least_s + far.least_s,
-        max(near.spread_s + far.spread_s, 0.01 * (near.least_s + far.least_s)),
+        max(near.spread_s + far.spread_s, 0.01 * (near.least_s + far.least_s), seen.tick_s),
         near.waits_s + far.waits_s,
         far.of_handshake,
     )
@@ -127,15 +128,16 @@ def _range(values: np.ndarray) -> float:
 
 def _handshake(seen: Observed) -> tuple[float | None, float | None]:
     """RTTs of the handshake: tap to sender, tap to receiver; None: not in the capture."""
-    row = seen.row
-    if row["handshake_rtt_ns"] is None or row["syn_rtt_ns"] is None:
-        return None, None
-    first, second = row["syn_rtt_ns"] / 1e9, (row["handshake_rtt_ns"] - row["syn_rtt_ns"]) / 1e9
-    return (second, first) if row["opened_it"] else (first, second)
+    near = sender_handshake(seen.row)
+    return (None, None) if near is None else (near, seen.row["handshake_rtt_ns"] / 1e9 - near)
 
 
 def _side(
-    sent_s: Floats, rtt_s: Floats, shakes: float | None, frames_s: tuple[float, float]
+    sent_s: Floats,
+    rtt_s: Floats,
+    shakes: float | None,
+    frames_s: tuple[float, float],
+    tick_s: float,
 ) -> _Side | None:
     """One side: of the handshake, whose frames are short, and of data less a frame.
 
@@ -154,9 +156,9 @@ def _side(
     serialises = data > shakes + 0.5 * (frame_s - syn_s)
     short = max(0.0, shakes - syn_s) if serialises else shakes
     longer = shakes - data
-    waits = max(longer, beyond) if longer > max(_AGREE * data, _AGREE_S) else 0.0
+    waits = max(longer, beyond) if longer > max(_AGREE * data, _AGREE_S, tick_s) else 0.0
     found = min(data, short)
-    return _Side(found, 0.01 * found, waits, short <= data, serialises)
+    return _Side(found, max(0.01 * found, tick_s), waits, short <= data, serialises)
 
 
 def _least_of_rounds(sent_s: Floats, rtt_s: Floats) -> Floats:

@@ -77,6 +77,11 @@ def lacking(seen: Observed) -> list[str]:
             "no handshake: window scale, initial window and ECN are unknown, and the base RTT "
             "comes from data alone"
         )
+    if seen.cut_packets:
+        notes.append(
+            f"the snap length cuts the TCP options of {many(seen.cut_packets, 'packet')}: "
+            f"{' and '.join(_cut(seen))} are unknown; capture at least 128 bytes of each frame"
+        )
     if not len(seen.ack_s):
         notes.append("no ACKs: RTT, queue and delivery rate are unknown")
     elif len(seen.ack_s) < len(seen.sent_s) / _ACKS_FEW:
@@ -109,9 +114,19 @@ def lacking(seen: Observed) -> list[str]:
         notes.append("frames hold several segments (offload): gaps on the wire do not show")
     if row["copied_packets"]:
         notes.append(f"{many(row['copied_packets'], 'duplicate frame')} left out")
-    if not seen.timed:
+    if not seen.timed and not seen.cut_packets:
         notes.append("no TCP timestamps: in flight and RTT to the sender are those at the tap")
     return notes
+
+
+def _cut(seen: Observed) -> list[str]:
+    """What the cut options would have shown."""
+    found = ["SACKed data"]
+    if not seen.timed:
+        found.append("the RTT to the sender")
+    if not seen.windowed:
+        found.append("receive windows")
+    return found
 
 
 def too_short(seen: Observed) -> bool:

@@ -153,4 +153,4 @@ def _free_from_start(seen: Observed, rtt_s: float, near_s: float) -> bool:
     if count < _START_FEW or len(at) - count < _FEW:
         return False
     pace = float(at[-1] - at[0]) / (len(at) - 1)
-    return pace > _AT_ONCE_S and abs(took / (count - 1) - pace) < _SAME * pace
+    return pace > max(_AT_ONCE_S, 2 * seen.tick_s) and abs(took / (count - 1) - pace) < _SAME * pace

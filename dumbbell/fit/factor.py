@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dumbbell.fit.limits import Limits
-from dumbbell.fit.loss import Losses
+from dumbbell.fit.loss import Losses, hidden
 from dumbbell.fit.observe import Observed
 from dumbbell.fit.rate import Rate
 from dumbbell.fit.shaper import Shaper
@@ -68,6 +68,9 @@ def factor(
         return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
     if limits.idle_share > 0.1:
         return Factor("application", _idle(limits))
+    if hidden(lost.full_s, seen.tick_s) and _used(rate) < 0.93:
+        said = f"the clock's ticks of {seen.tick_s * 1e3:.3g} ms hide how long packets wait"
+        return Factor("unknown", said)
     late = lost.at_s[lost.events] > seen.sent_s[0] + lasted / 3
     stands = 0.87 < limits.grows < 1.15 and late.sum() < 2
     flat = stands and _used(rate) < 0.93 and not _waits(seen, rate, lost)

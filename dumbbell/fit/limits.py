@@ -76,6 +76,8 @@ def _receive_window(seen: Observed, near_s: float) -> tuple[float, Estimate]:
     """Share of the time in which the sender had no window left for another segment (RFC 9293)."""
     if len(seen.ack_s) < 5:
         return 0.0, unknown("no ACKs")
+    if not seen.windowed:
+        return 0.0, unknown("the snap length cuts the window's scale off")
     edge = np.maximum.accumulate(seen.edge_bytes)
     at = np.searchsorted(seen.ack_s, seen.sent_s - near_s, side="right") - 1
     known = at >= 0

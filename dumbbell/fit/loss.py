@@ -12,6 +12,9 @@ from dumbbell.fit.observe import Observed
 from dumbbell.fit.rate import Rate
 
 Floats = NDArray[np.float64]
+#: Ticks of a coarse clock that the longest delay takes at least, if delays tell anything, and the
+#: shortest such tick, s.
+_TICKS, _COARSE_S = 4, 0.00005
 #: Share of the losses that may follow short delays, and what part of the longest is a long one.
 _RARE, _NEAR_FULL = 0.1, 0.4
 
@@ -84,6 +87,11 @@ def losses(seen: Observed, base_s: float | None, rate: Rate) -> Losses:
     return Losses(at, before, events, len(at) / data, found, reordered, delays, full)
 
 
+def hidden(full_s: float, tick_s: float) -> bool:
+    """True if the clock is too coarse to show how long packets wait: `full_s` at most."""
+    return tick_s > _COARSE_S and full_s < _TICKS * tick_s
+
+
 def _full(delays: Floats, wanders: bool) -> float:
     """Greatest delay, but for a few samples; where the rate changes, but for those at its steps."""
     if not len(delays):
@@ -119,6 +127,8 @@ def _random(
     if not usable.any():
         return unknown("no RTT before the losses")
     frames = full * (rate_bps or 0) / 8 / seen.frame_bytes
+    if hidden(full, seen.tick_s):
+        return unknown("the clock is too coarse to tell overflow from random loss")
     if frames < 4:
         return unknown("the queue is too short to tell overflow from random loss")
     low = int((before[usable] < 0.5 * full).sum())

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dumbbell import _core
 from dumbbell.fit.clock import straightened
 from dumbbell.fit.lost import losses_of
-from dumbbell.fit.rounds import full_rtt, near_rtt, rtt_of_segments
+from dumbbell.fit.rounds import duplicates, full_rtt, near_rtt, rtt_of_segments
 
 Floats = NDArray[np.float64]
 #: Maximum of packets of a connection that are read.
@@ -60,6 +60,8 @@ class Observed:
         tick_s: Resolution of the clock.
         gap_s: Longest time between two packets.
         timed: True if both sides send timestamps.
+        windowed: True if the scale of the receive window is known, or there is none.
+        cut_packets: Packets whose TCP options the snap length cuts.
         stamp_s: Time at which the sender sent each data packet, by its timestamps (RFC 7323 §5.4):
             since the first packet, in its clock's resolution (NaN: no timestamps).
         seen_lost_share: Share of the lost packets that the tap saw before they were lost.
@@ -95,6 +97,8 @@ class Observed:
     tick_s: float
     gap_s: float
     timed: bool
+    windowed: bool
+    cut_packets: int
     stamp_s: Floats
 
     @property
@@ -151,10 +155,16 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
     known = columns["in_flight_bytes"][acks] != _UNKNOWN
     flight_at_ack = np.where(known, columns["in_flight_bytes"][acks], np.nan).astype(float)
     delivered = np.fmax.accumulate(np.fmax(ack, highest[acks] - flight_at_ack)) if len(ack) else ack
+    if len(ack) and not (delivered > ack + 0.5).any():
+        pure = columns["payload_bytes"][acks] == 0
+        repeated = duplicates(ack, columns["window_bytes"][acks], pure)
+        size = float(np.median(length))
+        delivered = np.maximum.accumulate(np.minimum(ack + size * repeated, highest[acks]))
     stamps = (columns["stamp"][acks], columns["echo"][own])
     stamp_s = _sender_times(columns["stamp"][own], sent)
     near = near_rtt(sent, stamps[1], ack_s, stamps[0], new, stamp_s)
     far = rtt_of_segments(sent, end, length, new, ack_s, ack, delivered)
+    unscaled = columns["window_bytes"][acks] == _UNKNOWN
     lost = losses_of(columns, own, seconds)
     flight = _flight(columns, own, new, ack_s, delivered, stamps, end)
     return Observed(
@@ -171,7 +181,7 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         sent_new=new,
         ack_s=ack_s,
         ack_bytes=ack,
-        edge_bytes=ack + columns["window_bytes"][acks],
+        edge_bytes=ack + np.where(unscaled, np.nan, columns["window_bytes"][acks]),
         delivered_bytes=delivered,
         echoes=(columns["flags"][acks] & _ECE) != 0,
         ecn=_ecn(columns["flags"][(columns["flags"] & _SYN) != 0]),
@@ -179,7 +189,7 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         flight_bytes=flight,
         far_s=far,
         near_s=near,
-        rtt_s=full_rtt(sent, far, near),
+        rtt_s=full_rtt(sent, far, near, sender_handshake(row), lost.seen_share),
         lost_s=lost.at_s,
         lost_end_bytes=lost.end_bytes,
         lost_nth=lost.nth,
@@ -189,9 +199,19 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         ahead_s=clock.ahead_s,
         tick_s=clock.tick_s,
         gap_s=float(np.diff(seconds).max()) if len(seconds) > 1 else 0.0,
+        windowed=not unscaled.any(),
+        cut_packets=row.get("cut_options_packets", 0) + row.get("acks_with_cut_options", 0),
         timed=bool((stamps[1] != _UNKNOWN).all()) if len(stamps[1]) else False,
         stamp_s=stamp_s,
     )
+
+
+def sender_handshake(row: dict[str, Any]) -> float | None:
+    """RTT of the handshake between the tap and the sender, s; None: not in the capture."""
+    if row["handshake_rtt_ns"] is None or row["syn_rtt_ns"] is None:
+        return None
+    first, whole = float(row["syn_rtt_ns"]) / 1e9, float(row["handshake_rtt_ns"]) / 1e9
+    return whole - first if row["opened_it"] else first
 
 
 def _continues(columns: dict[str, NDArray[Any]], own: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.fit.estimate import Estimate, at_least, measured, unknown
-from dumbbell.fit.loss import Losses
+from dumbbell.fit.loss import Losses, hidden
 from dumbbell.fit.observe import Observed
 from dumbbell.fit.rate import Rate
 from dumbbell.fit.shaper import Shaper
@@ -44,13 +44,16 @@ def queue(seen: Observed, rate: Rate, lost: Losses, shaper: Shaper) -> Queue:
     if bps is None or not len(lost.delays_s):
         nothing = unknown("neither rate nor RTTs are known")
         return Queue("unknown", nothing, nothing, "neither rate nor RTTs are known")
-    frames = lost.full_s * bps / 8 / seen.frame_bytes
+    frames = max(0.0, lost.full_s - seen.tick_s) * bps / 8 / seen.frame_bytes
     longest = at_least(frames, f"the longest queue was {lost.full_s * 1e3:.3g} ms")
     if shaper.kind == "policer":
         return Queue("unknown", longest, _NO_TARGET, "the policer drops before the queue is full")
     if seen.marked:
         target = measured(_typical(lost), 0.3 * _typical(lost), "median queueing delay")
         return Queue("marks", longest, target, "packets were marked (ECN)")
+    if hidden(lost.full_s, seen.tick_s):
+        said = f"the clock's ticks of {seen.tick_s * 1e3:.3g} ms hide how long packets wait"
+        return Queue("unknown", longest, _NO_TARGET, said)
     known = ~np.isnan(lost.delay_s)
     at = lost.delay_s[lost.events & known]
     if len(lost.at_s) < 3 or not len(at):
@@ -76,10 +79,13 @@ def _typical(lost: Losses) -> float:
 
 def _drop_tail(seen: Observed, lost: Losses, at: np.ndarray, bps: float) -> Queue:
     value = float(np.median(at)) * bps / 8 / seen.frame_bytes + 1.0
+    ticks = seen.tick_s * bps / 8 / seen.frame_bytes
     said = (
         f"{len(at)} rounds of loss at a queueing delay of {np.median(at) * 1e3:.3g} ms, the longest"
     )
-    return Queue("drop-tail", measured(value, max(1.0, 0.08 * value), said), _NO_TARGET, said)
+    return Queue(
+        "drop-tail", measured(value, max(1.0, 0.08 * value, ticks), said), _NO_TARGET, said
+    )
 
 
 def _aqm(lost: Losses) -> bool:

@@ -129,7 +129,7 @@ def _waited(seen: Observed, train: float) -> bool:
     known = np.sort(seen.rtt_s[~np.isnan(seen.rtt_s)])
     if len(known) < _TRAINS:
         return False
-    held = max(_HELD * seen.frame_bytes * 8 / train, _NOISE_S)
+    held = max(_HELD * seen.frame_bytes * 8 / train, _NOISE_S, seen.tick_s)
     return int((rtt - known[3] > held).sum()) >= _TRAINS
 
 
@@ -175,7 +175,9 @@ def busy_windows(seen: Observed, edges: Floats, bps: Floats) -> NDArray[np.bool_
     rtt, at = seen.rtt_s[known], seen.sent_s[known]
     least = float(np.partition(rtt, min(3, len(rtt) - 1))[min(3, len(rtt) - 1)])
     typical = float(np.nanquantile(bps, 0.8)) or 1.0
-    over = least + max(2.5 * seen.frame_bytes * 8 / typical, 0.02 * least, 0.0003)
+    over = least + max(
+        2.5 * seen.frame_bytes * 8 / typical, 0.02 * least, 0.0003, 1.5 * seen.tick_s
+    )
     # ACKs of a window answer packets sent up to an RTT earlier.
     arrives = at + seen_far(seen, known)
     order = np.argsort(arrives, kind="stable")

@@ -48,6 +48,20 @@ def rtt_of_segments(
     return out
 
 
+def duplicates(
+    ack: Floats, window: NDArray[np.int64], pure: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Number of duplicate ACKs (RFC 5681 §2) since the last ACK that advanced, at each ACK.
+
+    Without SACK each one reports a segment that arrived behind a hole (RFC 6582 §3).
+    """
+    same = pure & (np.diff(ack, prepend=-1.0) == 0)
+    same[1:] &= window[1:] == window[:-1]
+    total = np.cumsum(same)
+    advanced = np.maximum.accumulate(np.where(np.diff(ack, prepend=-1.0) != 0, total, 0))
+    return (total - advanced).astype(np.int64)
+
+
 def near_rtt(
     sent_s: Floats,
     echo: NDArray[np.int64],
@@ -93,10 +107,21 @@ def near_rtt(
     return out
 
 
-def full_rtt(sent_s: Floats, far: Floats, near: Floats) -> Floats:
-    """RTT of the whole path at each data packet: both sides of the tap at about the same time."""
+def full_rtt(
+    sent_s: Floats, far: Floats, near: Floats, shake_s: float | None, seen_lost_share: float
+) -> Floats:
+    """RTT of the whole path at each data packet: both sides of the tap at about the same time.
+
+    Without timestamps the way to the sender is that of the handshake, `shake_s`, if packets wait
+    behind the tap. If they may wait before it, the RTT is unknown.
+    """
     known = np.flatnonzero(~np.isnan(near))
-    if not len(known):
-        return far.copy()
-    found: Floats = far + np.interp(sent_s, sent_s[known], near[known])
-    return found
+    if len(known):
+        found: Floats = far + np.interp(sent_s, sent_s[known], near[known])
+        return found
+    if shake_s is None or shake_s < _AT_ONCE_S:
+        return far + (shake_s or 0.0)
+    samples = far[~np.isnan(far)]
+    varies = len(samples) > 0 and float(np.ptp(np.quantile(samples, (0.02, 0.9)))) > _AT_ONCE_S
+    behind = seen_lost_share > 0.5 if seen_lost_share == seen_lost_share else varies
+    return far + shake_s if behind else np.full(len(far), np.nan)

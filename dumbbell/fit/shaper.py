@@ -139,7 +139,8 @@ def _slots(seen: Observed, rate: Rate, bps: float) -> float | None:
         # Else the application is silent, or a last segment waits for its delayed ACK.
         waits &= _outstanding(seen) > 2 * seen.frame_bytes
     busy = gaps[waits]
-    long = busy[busy > _BUNCHED * seen.frame_bytes * 8 / bps]
+    # A gap of a tick may be any shorter one.
+    long = busy[busy > _BUNCHED * seen.frame_bytes * 8 / bps + seen.tick_s]
     if len(long) < 50 or long.sum() < 0.6 * busy.sum():
         return None
     return float(np.quantile(long, 0.9 if behind else 0.99))

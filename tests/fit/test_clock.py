@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from dumbbell.fit.clock import straightened
+from dumbbell.fit.path import Path as Estimated
+from dumbbell.fit.path import estimate
+from tests.fit.cut import edited
+from tests.fit.judge import read
+from tests.fit.paths import captured
 
 MS = 1_000_000
 
@@ -71,3 +78,32 @@ def test_a_gap_of_a_long_path_is_no_jump() -> None:
     clock = straightened(told, in_flight(len(told)))
     assert clock.ahead_s == 0
     assert clock.seconds[-1] == pytest.approx(3.401)
+
+
+def coarse(tick_ms: int, rate: str, tap: str, folder: Path) -> Estimated:
+    """CUBIC over a link with a queue of 100 packets, captured with a coarse clock."""
+    file = Path(captured("cubic", folder, rate=rate, tap=tap))
+    tick = tick_ms * MS
+    file.write_bytes(edited(file.read_bytes(), lambda number, at, frame: at // tick * tick))
+    return estimate(read(str(file)))
+
+
+@pytest.mark.parametrize("tap", ["s1", "d1"])
+@pytest.mark.parametrize(("tick_ms", "rate"), [(1, "100 Mbit/s"), (10, "20 Mbit/s")])
+def test_ticks_of_the_clock_are_no_slots(tick_ms: int, rate: str, tap: str, tmp_path: Path) -> None:
+    """The queue holds 12 ms and 60 ms: more ticks than hide it."""
+    found = coarse(tick_ms, rate, tap, tmp_path)
+    assert (found.shaper.kind, found.queue.kind) == ("link", "drop-tail")
+    assert found.factor.name == "bottleneck"
+    limit = found.queue.limit_packets
+    assert (limit.low or 0) <= 101 <= (limit.high or 0)
+    assert found.rtt.path.low is not None and found.rtt.path.high is not None
+    assert found.rtt.path.low <= 0.04 <= found.rtt.path.high
+
+
+def test_a_queue_shorter_than_the_ticks_is_not_known(tmp_path: Path) -> None:
+    """12 ms of queue and ticks of 10 ms: neither its kind nor what it limits shows."""
+    found = coarse(10, "100 Mbit/s", "s1", tmp_path)
+    assert (found.shaper.kind, found.queue.kind) == ("link", "unknown")
+    assert found.factor.name == "unknown" and "ticks of 10 ms" in found.factor.why
+    assert found.losses.random_share.value is None

@@ -8,7 +8,7 @@ import pytest
 from dumbbell.fit.estimate import unknown
 from dumbbell.fit.loss import Losses
 from dumbbell.fit.queue import _without_queue
-from dumbbell.fit.rounds import near_rtt, rtt_of_segments
+from dumbbell.fit.rounds import duplicates, full_rtt, near_rtt, rtt_of_segments
 
 MSS = 1000.0
 FRAME_S = 0.001
@@ -85,3 +85,26 @@ def test_no_discipline_drops_while_only_a_frame_waits(delay_s: float, random: bo
         0.1,
     )
     assert _without_queue(lost, FRAME_S) is random
+
+
+def test_duplicate_acks_are_those_of_the_same_window_without_data() -> None:
+    ack = np.array([1.0, 1, 1, 1, 2, 2, 2])
+    window = np.array([5, 5, 5, 9, 9, 9, 9])  # the fourth ACK updates the window
+    pure = np.array([True, True, True, True, True, True, False])
+    assert duplicates(ack, window, pure).tolist() == [0, 1, 2, 2, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("shake_s", "lost_behind", "expected"),
+    [
+        (0.0, float("nan"), [0.040, 0.050]),  # the tap is at the sender
+        (0.020, 1.0, [0.060, 0.070]),  # packets wait behind the tap
+        (0.020, 0.0, [float("nan"), float("nan")]),  # they wait before it
+    ],
+)
+def test_without_timestamps_the_handshake_shows_the_way_to_the_sender(
+    shake_s: float, lost_behind: float, expected: list[float]
+) -> None:
+    far, near = np.array([0.040, 0.050]), np.full(2, np.nan)
+    found = full_rtt(np.array([0.0, 1.0]), far, near, shake_s, lost_behind)
+    assert found == pytest.approx(expected, nan_ok=True)
