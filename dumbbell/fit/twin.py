@@ -317,8 +317,11 @@ def _tcp(one: Sketch, algorithm: str) -> dict[str, Any]:
         size = max(5000, one.send_bytes)
         sender["tcp_wmem"] = f"4096 {size} {size}"
     if one.window_bytes is not None:
-        size = 2 * max(3000, one.window_bytes)
+        # Half of the buffer is the window, whatever memory segments take (`tcp_adv_win_scale` = 1).
+        # The ACK of a segment leaves before the application has read it.
+        size = 2 * max(3000, one.window_bytes + one.payload_bytes)
         receiver["tcp_rmem"] = f"4096 {size} {size}"
+        receiver |= {"scaling_ratio": False, "rcvbuf_grow": False}
     if one.writes is not None:
         chunk, interval = one.writes
         tcp["source"] = {"periodic": {"chunk": f"{chunk} bytes", "interval": _ns(interval)}}

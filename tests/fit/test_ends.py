@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dumbbell.fit.fitting import fit
 from dumbbell.fit.path import estimate
+from dumbbell.fit.running import run_twin
+from dumbbell.fit.twin import sketch
 from tests.fit.judge import read
 from tests.fit.paths import captured
 
@@ -77,3 +80,15 @@ def test_a_paced_sender_at_a_plateau_is_not_known(tmp_path: Path) -> None:
     found = estimate(read(captured(buffered("bbr"), tmp_path)))
     assert found.factor.name == "unknown"
     assert "the send buffer or the application" in found.factor.why
+
+
+@pytest.mark.parametrize("memory", [60_000, 200_000, 400_000])
+def test_the_twin_has_the_receive_window_of_the_capture(memory: int, tmp_path: Path) -> None:
+    """Linux takes the part of the memory that is payload: 0.59 for full segments, not a half."""
+    tcp = {"congestion_control": "cubic", "receiver": {"tcp_rmem": f"4096 {memory} {memory}"}}
+    seen = read(captured(tcp, tmp_path, rate="100 Mbit/s"))
+    found = estimate(seen)
+    assert found.factor.name == "receive window"
+    twin = run_twin(sketch(seen, found), "cubic", 1, seen)
+    windows = [np.median((one.edge_bytes - one.ack_bytes)[100:]) for one in (seen, twin)]
+    assert windows[1] == pytest.approx(windows[0], rel=0.02)
