@@ -79,6 +79,12 @@ def _headers(found: dict[str, Any]) -> list[str]:
             many(file["tunnels_not_entered"], "packet")
             + " with more nested tunnels than are decoded"
         )
+    cut = sum(row["cut_options_packets"] for row in found["connections"])
+    if cut:
+        words.append(
+            f"the snap length cuts the TCP options of {many(cut, 'packet')}: their SACK blocks, "
+            "timestamps and, in a handshake, window scale are unknown"
+        )
     if file["joined_frames"]:
         words.append(
             f"{many(file['joined_frames'], 'A-MSDU')}; only the first packet of each is read"
@@ -381,7 +387,9 @@ def _pings(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _count(number: int) -> str:
+def _count(number: int | None) -> str:
+    if number is None:
+        return "–"
     return str(number) if number else "·"
 
 

@@ -66,6 +66,11 @@ def _without(found: dict[str, Any]) -> str:
             "no TCP connection. QUIC and other UDP traffic hide acknowledgements and losses, so "
             "only `dumbbell capture` says something about it"
         )
+    if found["file"]["truncated_packets"]:
+        return (
+            "no TCP connection; the snap length cuts frames, so TCP headers may be missing. At "
+            "least 128 bytes of each frame are needed"
+        )
     return "no TCP connection; an encrypted tunnel hides those in it"
 
 

@@ -68,6 +68,8 @@ def factor(
         return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
     if limits.idle_share > 0.1:
         return Factor("application", _idle(limits))
+    if not len(lost.delays_s) and _used(rate) < 0.93:
+        return Factor("unknown", "no timestamps show the RTT before the tap, so no queue shows")
     if hidden(lost.full_s, seen.tick_s) and _used(rate) < 0.93:
         said = f"the clock's ticks of {seen.tick_s * 1e3:.3g} ms hide how long packets wait"
         return Factor("unknown", said)

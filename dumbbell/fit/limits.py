@@ -142,7 +142,8 @@ def _plateau(seen: Observed, base_s: float | None) -> tuple[float, float, float]
     flight, at = seen.flight_bytes[late], seen.sent_s[late]
     if len(flight) < 20 or not base_s:
         return 0.0, float(seen.flight_bytes.max()), 1.0
-    span = max(2 * base_s, float(np.nanmedian(seen.rtt_s)) if len(seen.rtt_s) else 0.0)
+    known = seen.rtt_s[~np.isnan(seen.rtt_s)]
+    span = max(2 * base_s, float(np.median(known)) if len(known) else 0.0)
     place = ((at - at[0]) / max(span, (at[-1] - at[0]) / 500)).astype(int)
     first = np.flatnonzero(np.diff(place, prepend=-1))
     tops = np.maximum.reduceat(flight, first)

@@ -155,11 +155,13 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
     known = columns["in_flight_bytes"][acks] != _UNKNOWN
     flight_at_ack = np.where(known, columns["in_flight_bytes"][acks], np.nan).astype(float)
     delivered = np.fmax.accumulate(np.fmax(ack, highest[acks] - flight_at_ack)) if len(ack) else ack
-    if len(ack) and not (delivered > ack + 0.5).any():
+    cut = int(row["cut_options_packets"] + row["acks_with_cut_options"])
+    if len(ack) and (cut or not (delivered > ack + 0.5).any()):
         pure = columns["payload_bytes"][acks] == 0
         repeated = duplicates(ack, columns["window_bytes"][acks], pure)
         size = float(np.median(length))
-        delivered = np.maximum.accumulate(np.minimum(ack + size * repeated, highest[acks]))
+        behind = np.minimum(ack + size * repeated, highest[acks])
+        delivered = np.maximum(delivered, np.maximum.accumulate(behind))
     stamps = (columns["stamp"][acks], columns["echo"][own])
     stamp_s = _sender_times(columns["stamp"][own], sent)
     near = near_rtt(sent, stamps[1], ack_s, stamps[0], new, stamp_s)
@@ -200,7 +202,7 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         tick_s=clock.tick_s,
         gap_s=float(np.diff(seconds).max()) if len(seconds) > 1 else 0.0,
         windowed=not unscaled.any(),
-        cut_packets=row.get("cut_options_packets", 0) + row.get("acks_with_cut_options", 0),
+        cut_packets=cut,
         timed=bool((stamps[1] != _UNKNOWN).all()) if len(stamps[1]) else False,
         stamp_s=stamp_s,
     )

@@ -44,5 +44,7 @@ def run_contents(contents: Mapping[str, Any], seed: int, like: Observed) -> Obse
         "handshake_rtt_ns": None,
         "syn_rtt_ns": None,
         "fins": 0,
+        "cut_options_packets": 0,
+        "acks_with_cut_options": 0,
     }
     return from_columns(columns, row)

@@ -33,6 +33,24 @@ def edited(capture: bytes, change: Callable[[int, int, bytes], int | None]) -> b
     return b"".join(out)
 
 
+def snapped(capture: bytes, most: int) -> bytes:
+    """pcapng of which at most so many bytes of each frame are kept, as with tcpdump -s."""
+    out, at = [], 0
+    while at < len(capture):
+        kind, length = struct.unpack_from("<II", capture, at)
+        block = capture[at : at + length]
+        at += length
+        if kind == _ENHANCED:
+            interface, high, low, captured, whole = struct.unpack_from("<IIIII", block, 8)
+            kept = block[28 : 28 + min(captured, most)]
+            fields = struct.pack("<IIIII", interface, high, low, len(kept), whole)
+            body = fields + kept + bytes(-len(kept) % 4)
+            size = struct.pack("<I", len(body) + 12)
+            block = struct.pack("<I", kind) + size + body + size
+        out.append(block)
+    return b"".join(out)
+
+
 def is_from_sender(frame: bytes) -> bool:
     """True for frames from the first host."""
     return frame[_IP + 15] == 1

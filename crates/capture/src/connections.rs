@@ -39,6 +39,7 @@ const IDENTIFICATION: u16 = 1 << 6;
 const CONGESTION: u16 = 1 << 7;
 const SHARED_COUNTER: u16 = 1 << 8;
 const DUPLICATED: u16 = 1 << 9;
+const CUT: u16 = 1 << 10;
 
 impl EarlyPacket {
     /// Returns `None` if the packet needs the full analysis.
@@ -58,6 +59,7 @@ impl EarlyPacket {
             (info.congestion, CONGESTION),
             (info.shared_counter, SHARED_COUNTER),
             (info.duplicated, DUPLICATED),
+            (segment.cut, CUT),
         ];
         (!more).then_some(Self {
             now_ns: info.now_ns,
@@ -102,6 +104,7 @@ impl EarlyPacket {
             sack_permitted: self.is(SACK_PERMITTED),
             timestamps: self.is(STAMPS).then_some(self.stamps),
             malformed: self.is(MALFORMED),
+            cut: self.is(CUT),
             ..TcpHeader::default()
         };
         // No data, so no spurious retransmission can be proved.

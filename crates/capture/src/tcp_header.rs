@@ -73,6 +73,8 @@ pub struct TcpHeader {
     pub sack_count: u8,
     /// True if an option has an impossible length.
     pub malformed: bool,
+    /// True if the capture lacks a part of the options (snap length).
+    pub cut: bool,
 }
 
 impl TcpHeader {
@@ -110,6 +112,7 @@ impl TcpHeader {
 
     /// Parses the captured part of `whole` bytes of options. A truncated option is not an error.
     fn read_options(&mut self, kept: &[u8], whole: usize) {
+        self.cut = kept.len() < whole;
         // Fast path for most segments: two NOPs and timestamps.
         if let Some(&[1, 1, 8, 10, a, b, c, d, e, f, g, h]) = kept.first_chunk::<12>() {
             self.timestamps =

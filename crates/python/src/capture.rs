@@ -379,7 +379,8 @@ impl Serialize for Direction<'_> {
         row.serialize_entry("turns", &one.turns)?;
         sent(&mut row, one, !connection.timeless)?;
         // The other side sends the ACKs of this direction's data.
-        acknowledged(&mut row, other, one.stream.as_deref(), !connection.timeless)?;
+        let scaled = !connection.scale_is_cut();
+        acknowledged(&mut row, other, one.stream.as_deref(), !connection.timeless, scaled)?;
         announced(&mut row, one)?;
         row.end()
     }
@@ -449,12 +450,13 @@ fn sent<M: SerializeMap>(row: &mut M, one: &Side, timed: bool) -> Result<(), M::
     row.serialize_entry("rates", &rates)
 }
 
-/// Columns about the ACKs of this direction's data.
+/// Columns about the ACKs of this direction's data. `scaled`: false if the windows' scale is cut.
 fn acknowledged<M: SerializeMap>(
     row: &mut M,
     other: &Side,
     stream: Option<&Stream>,
     timed: bool,
+    scaled: bool,
 ) -> Result<(), M::Error> {
     let rtt = stream.filter(|_| timed).map(|stream| stream.rtt).unwrap_or_default();
     let sampled = rtt.samples > 0;
@@ -463,17 +465,19 @@ fn acknowledged<M: SerializeMap>(
     row.serialize_entry("rtt_min_ns", &sampled.then_some(rtt.min_ns))?;
     row.serialize_entry("rtt_max_ns", &sampled.then_some(rtt.max_ns))?;
     row.serialize_entry("acks", &other.acks)?;
-    row.serialize_entry("acks_with_sack", &other.acks_with_sack)?;
-    row.serialize_entry("sack_blocks", &other.sack_blocks)?;
-    row.serialize_entry("dsacks", &other.dsacks)?;
-    row.serialize_entry("dsacks_unexplained", &stream.map_or(0, Stream::unexplained_dsacks))?;
+    row.serialize_entry("acks_with_cut_options", &other.cut)?;
+    // What the snap length cuts off is unknown.
+    let whole = |count: u64| (other.cut == 0).then_some(count);
+    row.serialize_entry("acks_with_sack", &whole(other.acks_with_sack))?;
+    row.serialize_entry("sack_blocks", &whole(other.sack_blocks))?;
+    row.serialize_entry("dsacks", &whole(other.dsacks))?;
+    let unexplained = stream.map_or(0, Stream::unexplained_dsacks);
+    row.serialize_entry("dsacks_unexplained", &whole(unexplained))?;
     row.serialize_entry("duplicate_acks", &other.duplicate_acks)?;
     row.serialize_entry("zero_windows", &other.zero_windows)?;
-    row.serialize_entry("window_min_bytes", &other.window_min_bytes)?;
-    row.serialize_entry(
-        "window_max_bytes",
-        &other.window_min_bytes.map(|_| other.window_max_bytes),
-    )?;
+    let least = other.window_min_bytes.filter(|_| scaled);
+    row.serialize_entry("window_min_bytes", &least)?;
+    row.serialize_entry("window_max_bytes", &least.map(|_| other.window_max_bytes))?;
     let delayed = stream.map(|stream| stream.delayed).unwrap_or_default();
     row.serialize_entry("acks_of_one_segment", &delayed.of_one)?;
     row.serialize_entry("acks_of_two_segments", &delayed.of_two)?;
@@ -494,8 +498,10 @@ fn acknowledged<M: SerializeMap>(
 fn announced<M: SerializeMap>(row: &mut M, one: &Side) -> Result<(), M::Error> {
     row.serialize_entry("mss_bytes", &one.mss)?;
     row.serialize_entry("window_scale", &one.window_scale)?;
-    row.serialize_entry("sack_permitted", &one.initial.map(|_| one.sack_permitted))?;
-    row.serialize_entry("timestamps", &one.timestamps)?;
+    let permitted = one.initial.filter(|_| one.sack_permitted || !one.syn_cut);
+    row.serialize_entry("sack_permitted", &permitted.map(|_| one.sack_permitted))?;
+    let stamped = (one.timestamps || one.cut == 0).then_some(one.timestamps);
+    row.serialize_entry("timestamps", &stamped)?;
     row.serialize_entry("syns", &one.syns)?;
     row.serialize_entry("fins", &one.fins)?;
     row.serialize_entry("resets", &one.resets)?;
@@ -503,6 +509,7 @@ fn announced<M: SerializeMap>(row: &mut M, one: &Side) -> Result<(), M::Error> {
     row.serialize_entry("ecn_echo_packets", &one.echoes)?;
     row.serialize_entry("ecn_reduced_packets", &one.reductions)?;
     row.serialize_entry("malformed_options_packets", &one.malformed)?;
+    row.serialize_entry("cut_options_packets", &one.cut)?;
     row.serialize_entry("icmp_too_big", &one.reported.too_big)?;
     row.serialize_entry("icmp_unreachable", &one.reported.unreachable)?;
     row.serialize_entry("icmp_time_exceeded", &one.reported.exceeded)?;

@@ -18,7 +18,7 @@ struct Columns {
     position: Vec<Option<i64>>,
     payload: Vec<u32>,
     ack: Vec<Option<i64>>,
-    window: Vec<u64>,
+    window: Vec<Option<u64>>,
     sack: Vec<Vec<[i64; 2]>>,
     in_flight: Vec<Option<i64>>,
     what: Vec<&'static str>,
@@ -87,7 +87,8 @@ impl Columns {
         self.position.push(packet.verdict.map(|verdict| verdict.position));
         self.payload.push(header.payload_bytes);
         self.ack.push(at(header.acknowledgement).filter(|_| header.flags.ack()));
-        self.window.push(connection.window_bytes(packet.side, header));
+        let window = connection.window_bytes(packet.side, header);
+        self.window.push((!connection.scale_is_cut()).then_some(window));
         let blocks = header.sack_blocks().iter();
         self.sack.push(blocks.filter_map(|one| Some([at(one.0)?, at(one.1)?])).collect());
         // The stream that the packet concerns: its own data, or the acknowledged data.
@@ -234,7 +235,8 @@ impl Numbers {
         self.payload.push(header.payload_bytes);
         self.ack.push(acknowledged.unwrap_or(UNKNOWN));
         let announced = connection.window_bytes(packet.side, header);
-        self.window.push(i64::try_from(announced).unwrap_or(i64::MAX));
+        let announced = i64::try_from(announced).unwrap_or(i64::MAX);
+        self.window.push(if connection.scale_is_cut() { UNKNOWN } else { announced });
         self.sacked_to.push(highest.unwrap_or(UNKNOWN));
         self.in_flight.push(about.map_or(UNKNOWN, |stream| stream.in_flight_bytes()));
         self.what.push(what);

@@ -17,7 +17,7 @@ function facts(row) {
     ["window inferred, mean", row.window_inferred_mean_bytes === null ? "–" : bytesText(Math.round(row.window_inferred_mean_bytes))],
     ["slow start ended by", row.slow_start_end ? `${row.slow_start_end} at ${bytesText(row.slow_start_end_bytes)}` : "–"],
     ["ACKs", row.acks], ["with SACK", row.acks_with_sack], ["duplicate ACKs", row.duplicate_acks],
-    ["DSACKs", row.dsacks], ["zero windows", row.zero_windows], ["delayed ACKs", row.acknowledges ?? "–"],
+    ["DSACKs", row.dsacks ?? "–"], ["zero windows", row.zero_windows], ["delayed ACKs", row.acknowledges ?? "–"],
     ["quick ACKs", row.quick_acks], ["turns", row.turns], ["ECN: congested / echoed", `${row.ecn_congested_packets} / ${row.ecn_echo_packets}`],
     ["receive window, maximum", bytesText(row.window_max_bytes)], ["closed", row.closed],
   ];
@@ -129,7 +129,7 @@ function drawPackets(body, file, row) {
   }
   const times = rows.map((one) => one.t);
   const sent = rows.map((one) => (one.side === side && one.length ? one.at + one.length : null));
-  const edge = rows.map((one) => (one.side !== side && one.ack !== null ? one.ack + one.window : null));
+  const edge = rows.map((one) => (one.side !== side && one.ack !== null && one.window !== null ? one.ack + one.window : null));
   // The window's edge belongs to the picture, unless it would press the data into its lowest part.
   const [most, far] = [sent, edge].map((all) => all.reduce((/** @type {number} */ top, one) => Math.max(top, one ?? 0), 0));
   const shown = far <= WINDOW_BESIDE * most;

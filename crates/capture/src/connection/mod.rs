@@ -134,6 +134,10 @@ pub struct Side {
     pub turns: u64,
     /// Headers with malformed options.
     pub malformed: u64,
+    /// Headers whose options the snap length cuts.
+    pub cut: u64,
+    /// True if the options of its SYN are cut.
+    pub syn_cut: bool,
     /// Duplicates of packets without data.
     pub duplicates: u64,
     /// Retransmitted SYNs and SYN-ACKs without payload.
@@ -375,6 +379,11 @@ impl Connection {
         one.initial.is_none() && known && matches!(self.closing, None | Some(Closing::Open))
     }
 
+    /// Returns true if the capture cuts a window scale off a SYN, so that windows are not known.
+    pub fn scale_is_cut(&self) -> bool {
+        self.sides.iter().any(|side| side.syn_cut && side.window_scale.is_none())
+    }
+
     /// Window announced by a segment of side 0 or 1, with the scale applied if it is known.
     pub fn window_bytes(&self, side: usize, segment: &TcpHeader) -> u64 {
         let scaled = self.sides.iter().all(|side| side.window_scale.is_some());
@@ -421,6 +430,7 @@ impl Connection {
         one.resets += u64::from(flags.rst() && !duplicate);
         one.timestamps |= segment.timestamps.is_some();
         one.malformed += u64::from(segment.malformed);
+        one.cut += u64::from(segment.cut);
         one.congested += u64::from(info.congestion);
         if flags.syn() || flags.rst() {
             return;
@@ -455,6 +465,7 @@ impl Connection {
         one.mss = one.mss.or(segment.mss);
         one.window_scale = one.window_scale.or(segment.window_scale);
         one.sack_permitted |= segment.sack_permitted;
+        one.syn_cut |= segment.cut;
     }
 
     fn answer(&mut self, side: usize, now_ns: i64) {
