@@ -85,7 +85,9 @@ def factor(
         return Factor("loss", lost.random_share.evidence)
     if lost.events.sum() >= 3 and busy < 0.15 and lost.full_s < 0.002:
         return Factor("loss", f"{int(lost.events.sum())} rounds of loss, and no queue")
-    if late.sum() >= 3 and lost.overflows:
+    rounds = lost.events & (lost.at_s > seen.sent_s[0] + lasted / 3)
+    held = lost.full_s > _FRAMES * _frame_s(seen, rate)
+    if rounds.sum() >= 3 and held and lost.overflows_at(rounds):
         said = f"{int(late.sum())} rounds of loss, each as the queue was near its longest"
         return Factor("bottleneck", said)
     if late.sum() >= 3 and busy < 0.15 and 0 < _used(rate) < 0.5:
@@ -137,7 +139,12 @@ def _waits(seen: Observed, rate: Rate, lost: Losses) -> bool:
     """True if packets wait though no rate shows: a queue may hold the window."""
     if not rate.rate_bps.value or not len(lost.delays_s) or rate.rate_bps.knowledge == "measured":
         return False
-    return float(np.median(lost.delays_s)) > _FRAMES * seen.frame_bytes * 8 / rate.rate_bps.value
+    return float(np.median(lost.delays_s)) > _FRAMES * _frame_s(seen, rate)
+
+
+def _frame_s(seen: Observed, rate: Rate) -> float:
+    """Time of a full frame at the rate, or its lower bound."""
+    return seen.frame_bytes * 8 / (rate.rate_bps.value or 1.0)
 
 
 def _used(rate: Rate) -> float:

@@ -43,17 +43,21 @@ class Losses:
     delays_s: Floats
     full_s: float
 
-    @property
-    def overflows(self) -> bool:
+    def overflows_at(self, which: NDArray[np.bool_]) -> bool:
         """True if losses follow long delays alone: a full queue drops, whoever fills it.
 
         Beside steady traffic a transfer has the rest of the rate, and its own share of the queue,
         as behind a policer. But a policer drops whatever packets before waited.
         """
-        known = self.delay_s[~np.isnan(self.delay_s)]
+        known = self.delay_s[which & ~np.isnan(self.delay_s)]
         if not len(known):
             return False
         return float(np.quantile(known, _RARE)) > _NEAR_FULL * self.full_s > 0
+
+    @property
+    def overflows(self) -> bool:
+        """True if all losses are of a full queue."""
+        return self.overflows_at(np.ones(len(self.at_s), bool))
 
 
 def losses(seen: Observed, base_s: float | None, rate: Rate) -> Losses:
