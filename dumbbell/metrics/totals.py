@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -127,15 +128,18 @@ def of_pages(spec: Scenario) -> set[str]:
 
 
 def _of_given_size(spec: Scenario) -> list[str]:
-    """Flows that send a number of bytes; a flow that is stopped ends, too."""
-    names = []
-    for flow in spec["flows"]:
-        traffic: list[Any] = list(flow["traffic"].values())
-        sources = [kind.get("source") for kind in traffic if isinstance(kind, dict)]
-        sent = [one for source in sources if isinstance(source, dict) for one in source.values()]
-        if any(one.get("bytes") is not None for one in sent):
-            names.append(flow["name"])
-    return names
+    """Flows and connections that send a number of bytes; a flow that is stopped ends, too."""
+    senders: list[tuple[str, Any]] = [
+        (flow["name"], kind) for flow in spec["flows"] for kind in flow["traffic"].values()
+    ]
+    senders += [(one["name"], one) for one in spec.get("connections", ())]
+    return [name for name, one in senders if isinstance(one, dict) and _has_size(one)]
+
+
+def _has_size(sender: Mapping[str, Any]) -> bool:
+    source = sender.get("source")
+    sources = source.values() if isinstance(source, dict) else ()
+    return any(one.get("bytes") is not None for one in (sender, *sources))
 
 
 def _sized_flows(tables: Tables) -> pl.DataFrame:
