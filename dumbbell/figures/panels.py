@@ -79,6 +79,9 @@ def panels(
         .facet(facet=alt.Facet("panel:N", title=None, sort=order), columns=2)
         .resolve_scale(y="independent")
     )
-    if len(order) % 2:  # else a place without a panel would have an axis
+    odd = len(order) % 2
+    if odd:  # else a place without a panel would have an axis
         chart = chart.resolve_axis(x="independent")
+    # The areas of a column are below each other, whatever the labels of their axes.
+    chart = chart.properties(bounds="flush", spacing={"column": 60, "row": 95 if odd else 56})
     return Figure(title, description, as_spec(chart), max(2, len(order)))
