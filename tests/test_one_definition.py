@@ -68,6 +68,6 @@ def test_the_count_leaves_out_units_and_words(tmp_path: Path) -> None:
 
 
 def test_each_field_of_a_line_is_a_metric() -> None:
-    names = [*cells._FIELDS.values(), *links._FIELDS.values()]
+    names = [*cells.FIELDS.values(), *links._FIELDS.values()]
     assert set(names) <= set(METRICS)
     assert {one.name for one in flow_lines.MEASURED} <= set(METRICS)

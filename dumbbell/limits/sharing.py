@@ -90,7 +90,8 @@ def buffers_of(hosts: Mapping[str, TcpOptions | None], flow: Flow) -> dict[str, 
     own = flow["traffic"].get("tcp")
     if own is None:
         return {}
-    sender, receiver = own["sender"] or hosts[flow["from"]], own["receiver"] or hosts[flow["to"]]
+    sender = own.get("sender") or hosts[flow["from"]]  # stores of older versions lack them
+    receiver = own.get("receiver") or hosts[flow["to"]]
     if sender is None or receiver is None:
         return {}
     return {"tcp_wmem": sender["tcp_wmem"][2], "tcp_rmem": receiver["tcp_rmem"][2]}

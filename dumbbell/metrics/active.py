@@ -5,10 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from dumbbell.metrics.definition import DATA, Tables
+from dumbbell.scenario import shared_scenario
 
 WORDS = (
     "the time in which flows are under way: from the first start_ns to the last end_ns of the "
-    "run's flows (of a Multipath TCP connection its own)"
+    "run's flows (of a Multipath TCP connection its own); the whole run if it has programs and no "
+    "flow"
 )
 
 
@@ -19,7 +21,17 @@ def active_windows(tables: Tables) -> pl.DataFrame:
     window = found.agg(
         pl.col("start_ns").min().alias("begin_ns"), pl.col("end_ns").max().alias("end_ns")
     )
-    return window.filter(pl.col("end_ns") > pl.col("begin_ns"))
+    window = window.filter(pl.col("end_ns") > pl.col("begin_ns"))
+    if not tables.has("programs"):
+        return window
+    known = set(window["run"])
+    texts = tables.runs.select("run", "scenario").unique("run", maintain_order=True)
+    whole = [
+        (run, 0, shared_scenario(text)["duration_ns"])
+        for run, text in texts.iter_rows()
+        if run not in known and shared_scenario(text).get("programs")
+    ]
+    return pl.concat([window, pl.DataFrame(whole, schema=window.schema, orient="row")])
 
 
 #: Its length in seconds, in a frame with `begin_ns` and `end_ns`.

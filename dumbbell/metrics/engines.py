@@ -9,6 +9,7 @@ ENGINES = ("sim", "linux", "netns")
 _SIMULATOR_ONLY = frozenset(
     {
         "blocked_ms",
+        "blocked_share",
         "datagram_loss_ratio",
         "duplicate_share",
         "group_timeouts",

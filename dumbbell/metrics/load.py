@@ -93,7 +93,7 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
         "run", begin_ns="load_start_ns", end_ns="load_end_ns", until_ns="load_end_ns"
     )
     flows = (
-        tables.flows.filter(pl.col("kind").is_in(CONNECTIONS))
+        tables.flows.filter(pl.col("kind").is_in(CONNECTIONS) & (pl.col("start_ns") >= 0))
         .join(clients, on=["run", end], how="semi")
         .join(windows.drop("end_ns"), on="run")
     )
@@ -107,7 +107,8 @@ def _direction(tables: Tables, end: str) -> pl.DataFrame:
     else:
         flows = flows.with_columns(pl.lit(None, pl.Float64).alias("mbps"))
     own = pl.when("alike").then(ratio(known("delivered_bytes") * 8e3, window_ns))
-    rate = pl.coalesce("mbps", own)
+    # A flow that does not live in that time carries nothing in it.
+    rate = pl.when(inside_ns <= 0).then(0.0).otherwise(pl.coalesce("mbps", own))
     # A sum of which a part is not known is not known.
     whole = pl.when(rate.is_null().any()).then(float("nan")).otherwise(rate.sum())
     carried = flows.group_by("run").agg(whole.alias("value"))

@@ -194,16 +194,20 @@ def _boundaries_ns(flows: Iterable[Mapping[str, Any]], spec: Scenario) -> list[i
 
 
 def _in_all(runs: list[list[int]], close_ns: float) -> list[list[int]]:
-    """Of each run the first and last boundary, and those that all runs have at about that time."""
+    """Of each run the first and last boundary, and those that all runs have at about that time.
+
+    The order of the runs does not matter.
+    """
+    pattern = min(runs, default=[])
 
     def nearest(times: list[int], time: int) -> int:
         return min(times, key=lambda other: abs(other - time))
 
     kept = [[times[0]] for times in runs]
-    for time in runs[0][1:-1] if runs else ():
+    for time in pattern[1:-1]:
         same = [nearest(times[1:-1] or [times[-1]], time) for times in runs]
         # Of two boundaries with one near both of them, the nearer has it.
-        mutual = all(nearest(runs[0][1:-1], other) == time for other in same)
+        mutual = all(nearest(pattern[1:-1], other) == time for other in same)
         if mutual and all(abs(other - time) <= close_ns for other in same):
             for times, other in zip(kept, same, strict=True):
                 times.append(other)

@@ -53,10 +53,15 @@ def unlike_their_repeats(results: Results) -> Iterator[str]:
     by_repeat = [_by_levels(only(results, [repeat])) for repeat in repeats]
     for levels, cell in _by_levels(results).items():
         alone = [numbers(own[levels]) for own in by_repeat if levels in own]
+        phases = [cell.phases, *(own[levels].phases for own in by_repeat if levels in own)]
+        same_phases = len({len(one) for one in phases}) == 1
         shown = [set().union(*({one.partition(" / ")[0]} for one in own)) for own in alone]
         for name, value in numbers(cell).items():
-            # Which links are shown, and whether phases are, is decided for the cell.
+            # Which links are shown, and whether phases are, is decided for the cell. Its phases are
+            # those that all repeats have.
             part = name.partition(" / ")[0]
+            if part.startswith("phase ") and not same_phases:
+                continue
             if all(part in own for own in shown) and not alike(value, combined(alone, name)):
                 yield f"{levels}: {name}: {value}, of its repeats {combined(alone, name)}"
 

@@ -19,7 +19,7 @@ from dumbbell.metrics.statistics import Interval
 from dumbbell.report.experiment import experiment_page
 from dumbbell.results import Results
 from dumbbell.summary import overview, per_cell
-from dumbbell.summary.cells import _FIELDS, CellLine, cells
+from dumbbell.summary.cells import FIELDS, CellLine, cells
 from dumbbell.summary.findings import LOSSY, STARVED, TARGET_MS, UNDERUSED, findings
 from tests.metamorphic.experiments import EXAMPLES, IDS, example
 
@@ -76,7 +76,7 @@ def test_the_explorer_lists_the_numbers_of_the_terminal(results: Results) -> Non
     """Metrics of whole runs: those of flows are means over flows there, as their heading says."""
     listing = Listing(cast("Any", SimpleNamespace(results=results)))
     # One flow of the file: a transfer time there is a mean over flows.
-    names = [metric for metric in _FIELDS.values() if metric != "transfer_s"]
+    names = [metric for metric in FIELDS.values() if metric != "transfer_s"]
     answer = listing.answer(Question(by="cells", metrics=names))
     factors = list(results.experiment.factors)
     rows = {
@@ -84,7 +84,7 @@ def test_the_explorer_lists_the_numbers_of_the_terminal(results: Results) -> Non
     }
     for cell in cells(results):
         row = rows[tuple(cell.levels.values())]
-        for field, metric in _FIELDS.items():
+        for field, metric in FIELDS.items():
             if metric in names:
                 listed, value = row[answer["columns"].index(metric)], getattr(cell, field)
                 assert math.isnan(listed) if value is None else math.isclose(listed, value), metric

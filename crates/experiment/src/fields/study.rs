@@ -59,8 +59,8 @@ sections! {
         need("metric", Kind::Metric { worst: false }, "Metric with bounds. The interval of its mean over repeats counts."),
         opt("flow", Kind::Text, "Flow to which the expectation applies. By default all."),
         def("where", map(Kind::Text, MOST), json!({}), "Levels of factors to which the expectation applies. By default all."),
-        opt("above", Kind::Number, "Lower bound, in the metric's unit."),
-        opt("below", Kind::Number, "Upper bound, in the metric's unit."),
+        opt("above", Kind::Bound, "Lower bound, in the metric's unit."),
+        opt("below", Kind::Bound, "Upper bound, in the metric's unit."),
     ]).rule(rules::expect);
     optimise = section("OptimiseSpec", "Objective of an optimisation: a metric, and the constraints of the result.", vec![
         need("metric", Kind::Metric { worst: false }, "Metric to optimise."),
