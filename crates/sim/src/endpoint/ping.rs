@@ -5,8 +5,8 @@ use super::{
     frame_bytes, probe_rows, Arrival, Deadline, Endpoint, Outbox, Outgoing, Probe, Report, Run,
     Timer, Touched,
 };
-use dumbbell_model::tables::ns;
 use dumbbell_model::scenario::{Flow, Ping};
+use dumbbell_model::tables::ns;
 use dumbbell_model::tables::Float;
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::UDP_HEADER_BYTES;

@@ -5,8 +5,8 @@ use super::{
     frame_bytes, probe_rows, Arrival, Deadline, Endpoint, Outbox, Outgoing, Probe, Report, Run,
     Timer, Touched,
 };
-use dumbbell_model::tables::ns;
 use dumbbell_model::scenario::{Flow, Traffic, Udp, TIMER_SLACK};
+use dumbbell_model::tables::ns;
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::frame::{IPV4_HEADER_BYTES, UDP_HEADER_BYTES};
 use dumbbell_packet::Body;

@@ -6,8 +6,8 @@ use super::{
     frame_bytes, probe_rows, Arrival, Deadline, Endpoint, Outbox, Outgoing, Probe, Report, Run,
     Timer, Touched,
 };
-use dumbbell_model::tables::ns;
 use dumbbell_model::scenario::Flow;
+use dumbbell_model::tables::ns;
 use dumbbell_model::traffic::Video;
 use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;

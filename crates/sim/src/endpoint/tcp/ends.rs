@@ -9,9 +9,9 @@ use crate::endpoint::{
 };
 use crate::events::Source;
 use crate::flow::FlowState;
-use dumbbell_model::tables::ns;
 use dumbbell_cc::CaState;
 use dumbbell_model::scenario::{self, Flow};
+use dumbbell_model::tables::ns;
 use dumbbell_model::tables::{Float, FlowRow, Int, SampleRow, TransferRow};
 use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
