@@ -11,6 +11,7 @@ from dumbbell.advise import (
     mtu,
     policer,
     reach,
+    shallow,
     small_burst,
     standing,
 )
@@ -24,6 +25,7 @@ RULES: dict[str, Rule] = {
     "burst": burst.look,
     "loss": loss.look,
     "buffer": standing.look,
+    "shallow": shallow.look,
     "rate": reach.look,
     "mtu": mtu.look,
     "default": default.look,

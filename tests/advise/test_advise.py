@@ -50,6 +50,8 @@ MISTAKES = [
     ("buffer", ROOT + "netem rate 8mbit delay 10ms limit 2000"),
     ("buffer", "bw=1, delay='10ms'"),
     ("buffer", HTB + "rate 5mbit burst 15k"),
+    ("shallow", ROOT + "pfifo limit 1"),
+    ("shallow", ROOT + "tbf rate 10mbit burst 1540 latency 2ms"),
     ("rate", ROOT + "netem rate 800mbit delay 150ms limit 40000"),
     ("mtu", VETH + "ip link set veth1 mtu 1500\ntc qdisc add dev veth0 root netem rate 50mbit"),
     ("default", HTB.replace("default 1", "") + "rate 20mbit burst 15k"),
