@@ -62,6 +62,9 @@ SRTT_MEAN = Metric(
     computed=per_flow(pl.col("srtt_mean_ns") * 1e-6, CONTROLLED),
 )
 
+#: Of a stack from outside (`smoltcp:cubic`) the tap's is no RTT of its path.
+_OF_TAP = pl.when(~pl.col("congestion_control").str.contains(":")).then(_MEAN_NS)
+
 PING_RTT = Metric(
     name="ping_rtt_ms",
     label="Mean RTT of ping",
@@ -77,14 +80,15 @@ RTT = Metric(
     name="rtt_ms",
     label="RTT",
     unit="ms",
-    formula="srtt_mean_ms; where it is not known, rtt_mean_ms; of ping, ping_rtt_ms",
+    formula="srtt_mean_ms; where it is not known, rtt_mean_ms; of ping, ping_rtt_ms. NaN for a "
+    "stack that tells no smoothed RTT: at a tap, holes count until they are repaired",
     place="the sender; where only a tap knows it, the tap",
     window=_LIFE,
     source="RFC 6298 §2; RFC 2681",
     computed=per_flow(
         pl.when(pl.col("kind") == "ping")
         .then(pl.col("rtt_mean_ns"))
-        .otherwise(pl.coalesce(pl.col("srtt_mean_ns").fill_nan(None), _MEAN_NS))
+        .otherwise(pl.coalesce(pl.col("srtt_mean_ns").fill_nan(None), _OF_TAP))
         * 1e-6,
         (*CONTROLLED, "ping"),
     ),
