@@ -19,8 +19,8 @@ def texts(part: Any) -> list[Any]:
     """Anchors of a page or a section, its own text, and the same of the sections in it."""
     kept = [one for one in part.children if not isinstance(one, nodes.comment | nodes.raw)]
     sections = [one for one in kept if isinstance(one, nodes.section)]
-    own = "\n".join(one.astext() for one in kept if one not in sections)
-    return [part["ids"], own, [texts(one) for one in sections]]
+    words = (word for one in kept if one not in sections for word in one.astext().split())
+    return [part["ids"], " ".join(words), [texts(one) for one in sections]]
 
 
 def add_scripts(app: Any, page: str, template: str, context: Any, document: Any) -> None:

@@ -68,7 +68,7 @@ def test_codel_is_told_where_it_is_known() -> None:
             "sojourn_min_ns": [1_000_000, -1, 0],
             "dropping": [0, -1, 1],
             "drop_count": [5, -1, 6],
-            "dropped_aqm_packets": [2, -1, 7],
+            "dropped_packets": [2, -1, 7],
         }
     )
     assert queues.codel_states(rows).rows() == [
