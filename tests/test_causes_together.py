@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import dumbbell
 from dumbbell.limits.flows import flow_limits
+from dumbbell.metrics import METRICS
 from dumbbell.metrics.paired import ALPHA, compared
 from dumbbell.summary.cells import CellLine, cells
 from dumbbell.summary.contrasts import Quantity, _ratio, _told
@@ -283,3 +285,25 @@ def test_a_quantity_that_is_zero_somewhere_differs() -> None:
     known = Quantity("transfer time", "s", [0.0, 40.0])
     assert _ratio(known, [0, 1], [cell, cell]) == 1000
     assert _ratio(Quantity("transfer time", "s", [0.0, 0.0]), [0, 1], [cell, cell]) == 1
+
+
+TREE = """\
+dumbbell: 1
+name: tree
+template: {fat-tree: {k: 4, rate: 100 Mbit/s, delay: 10 us, buffer: 100 packets, spray: per_flow}}
+flows: [{name: "f{i}", from: "h{i}", to: "h{i+8}", count: 8, tcp: cubic, start_jitter: 1 ms}]
+duration: 0.5 s
+repeats: 4
+"""
+
+
+def test_the_fullest_link_is_that_of_each_repeat(tmp_path: Path) -> None:
+    """A hash sends the flows over other links in each repeat; some are full in each."""
+    file = tmp_path / "tree.yaml"
+    file.write_text(TREE, encoding="utf-8")
+    results = dumbbell.run(file)
+    (cell,) = cells(results)
+    use = METRICS["link_use"].measure(results).filter(pl.col("value").is_not_nan())
+    fullest = use.group_by("run").agg(pl.col("value").max())["value"].mean()
+    assert cell.worst["used"] == pytest.approx(fullest)
+    assert cell.worst["used"] >= max(link.used or 0.0 for link in cell.links)

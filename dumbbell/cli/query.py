@@ -39,7 +39,7 @@ def query(
             raise DumbbellError("--csv and --json: choose one", code=Code.EXCLUSIVE)
         found = query(store, sql, experiment)
         if as_csv:
-            print_text(found.write_csv())
+            print_text(_flat(found).write_csv())
         elif as_json:
             print_text(json_text(_plain(found).to_dicts(), indent=1) + "\n")
         else:
@@ -47,6 +47,18 @@ def query(
             console.out.print(table)
             if more:
                 say(f"{more}: --csv or --json prints everything")
+
+
+def _flat(found: pl.DataFrame) -> pl.DataFrame:
+    """The frame with lists and records as JSON: CSV has none."""
+    import polars as pl
+    from polars import selectors
+
+    from dumbbell.files.output import json_text
+
+    nested = _plain(found).select(selectors.nested())
+    texts = {one.name: [json_text(value) for value in one.to_list()] for one in nested}
+    return found.with_columns(pl.Series(name, own) for name, own in texts.items())
 
 
 def _plain(found: pl.DataFrame) -> pl.DataFrame:

@@ -27,7 +27,9 @@ _UNDER_LOAD = (pl.col("time_ns") >= pl.col("load_start_ns")) & (
 _BEFORE = pl.col("time_ns") < pl.col("first_start_ns")
 _BACK = pl.col("delay_ns") >= 0
 #: Without those that may still be answered when the load ends.
-_SETTLED = _UNDER_LOAD & (pl.col("time_ns") < pl.col("load_end_ns") - 10**9)
+#: Its answer may still be under way for as long as the slowest took, and for a second.
+_UNDER_WAY_NS = pl.max_horizontal(pl.lit(10**9), pl.col("delay_ns").max())
+_SETTLED = _UNDER_LOAD & (pl.col("time_ns") < pl.col("load_end_ns") - _UNDER_WAY_NS)
 #: Delays in milliseconds of the probes that came back, under load and before.
 _MS = pl.col("delay_ns").filter(_UNDER_LOAD & _BACK) / 1e6
 _IDLE_MS = pl.col("delay_ns").filter(_BEFORE & _BACK) / 1e6
@@ -150,7 +152,8 @@ PROBE_LOSS = Metric(
     name="probe_loss_ratio",
     label="Probe loss",
     unit="share",
-    formula="probes that never came back / probes sent, without those of the last second of load",
+    formula="probes that never came back / probes sent, without those of the "
+    "end of load: as long as the slowest answer took, and at least a second",
     place=VARIATION.place,
     window=WORDS,
     source="RFC 6673 (round-trip loss); RFC 7680 (one-way loss)",

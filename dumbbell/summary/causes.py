@@ -142,8 +142,9 @@ def of_unequal_shares(cell: CellLine, one: FlowLine) -> str:
     if others and {flow.algorithm for flow in others} != {one.algorithm}:
         parts.append(_together(cell, groups))
         lost = any(flow.lost for flow in groups)
-        if one.algorithm in LOSS_BLIND and lost and (one.fair_share or 0.0) > 1:
-            parts.append(f"{one.algorithm} does not slow down for losses")
+        taker = max(groups, key=lambda flow: flow.fair_share or 0.0)
+        if taker.algorithm in LOSS_BLIND and lost:
+            parts.append(f"{taker.algorithm} does not slow down for losses")
     elif one.hops and others and any(one.hops != flow.hops for flow in others if flow.hops):
         most = max(groups, key=lambda flow: flow.hops)
         more = _retransmitted(most, others)

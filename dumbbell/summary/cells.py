@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from dumbbell.metrics.totals import of_pages
 from dumbbell.scenario import shared_scenario
 from dumbbell.summary.flow_lines import MEASURED, FlowLine, flow_lines, titled
 from dumbbell.summary.links import MEASURED as OF_LINKS
-from dumbbell.summary.links import LinkLine, link_lines
+from dumbbell.summary.links import LinkLine, link_lines, worst
 from dumbbell.summary.setting import Setting, setting
 
 #: Field of a cell → its metric.
@@ -62,6 +62,7 @@ class CellLine:
         recovery_ms: Time of recovery from a loss.
         page_connections: Number of connections that pages opened.
         load_share: Share of the time of all flows that is the time of load; None if there is none.
+        worst: Field of a link → its value at the worst link of each run, mean over the repeats.
     """
 
     levels: dict[str, str]
@@ -82,12 +83,7 @@ class CellLine:
     recovery_ms: float | None = None
     page_connections: float | None = None
     load_share: float | None = None
-
-
-def of_links(cell: CellLine, name: str, choose: Callable[[Iterable[float]], float]) -> float | None:
-    """Smallest or largest value of a column of the bottlenecks of a cell."""
-    known = [value for link in cell.links if (value := getattr(link, name)) is not None]
-    return choose(known) if known else None
+    worst: Mapping[str, float] = field(default_factory=dict)
 
 
 def of_metric(tables: Tables, metric: str, cells: list[CellLine]) -> list[Values]:
@@ -136,6 +132,7 @@ def cells(tables: Tables) -> list[CellLine]:
                 levels=dict(zip(factors, named, strict=True)),
                 flows=flow_lines(of_flows, named, own, always, known),
                 links=link_lines(values, named, spec),
+                worst=worst(values, named),
                 bulk=bool(always),
                 setting=known,
                 phases=[titled(phase, own) for phase in parts],

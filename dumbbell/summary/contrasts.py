@@ -9,7 +9,7 @@ from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.active import lives_differ, several_flows
 from dumbbell.metrics.numbers import number
 from dumbbell.metrics.paired import ALPHA, compared
-from dumbbell.summary.cells import FIELDS, CellLine, of_links, of_metric
+from dumbbell.summary.cells import FIELDS, CellLine, of_metric
 from dumbbell.summary.differences import reasons
 from dumbbell.summary.links import arrow, shown
 
@@ -112,7 +112,7 @@ def _of_one_link(
 ) -> Quantity:
     """The quantity at one link that all cells show; without one, at the worst link of each."""
     scale = 100 if unit == "%" else 1
-    worst = [of_links(cell, field, choose) for cell in cells]
+    worst = [cell.worst.get(field) for cell in cells]
     known = [value for value in worst if value is not None]
     place, values = "", worst
     if known:

@@ -168,13 +168,20 @@ def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:
 
 def _underused(cell: CellLine) -> Iterable[_Case]:
     used = [share for link in cell.links if (share := _use(cell, link)) is not None]
-    if cell.bulk and used and max(*used, _fullest_in_turn(cell)) < UNDERUSED:
+    if cell.bulk and used and max(*used, _fullest(cell), _fullest_in_turn(cell)) < UNDERUSED:
         (link,) = [link for link in cell.links if _use(cell, link) == max(used)][:1]
         who = f"{arrow(link.pipe)} carries only" if len(used) == 1 else "no link carries more than"
         loaded = _told_under_load(cell, link)
         when = " under load" if loaded else ""
-        words = f"{who} {_percent(max(used))} of what it could{when}"
+        most = max(used) if len(used) == 1 else max(*used, _fullest(cell))
+        words = f"{who} {_percent(most)} of what it could{when}"
         yield UNDERUSED / max(max(used), 1e-3), words, causes.of_underuse(cell, link, loaded=loaded)
+
+
+def _fullest(cell: CellLine) -> float:
+    """Use of the fullest link of each run, mean over the repeats."""
+    loaded = cell.worst.get("used_under_load") if cell.load_share is not None else None
+    return loaded if loaded is not None else cell.worst.get("used", 0.0)
 
 
 def _fullest_in_turn(cell: CellLine) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dumbbell.limits.pipes import pipes_of, rate_of
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.bottlenecks import BY_REASON
-from dumbbell.metrics.cells import CellValues, Levels
+from dumbbell.metrics.cells import CellValues, Levels, Several
 from dumbbell.scenario import Pipe, Scenario
 
 #: A pipe that carried this share of its rate, or of the fullest pipe's share, is a bottleneck.
@@ -91,6 +91,22 @@ def link_lines(values: CellValues, cell: Levels, spec: Scenario) -> list[LinkLin
     ]
     chosen.sort(key=lambda line: (round(fullness[line.pipe], 2), line.dropped or 0), reverse=True)
     return chosen
+
+
+#: Field of `CellLine.worst` → which of several links of a run counts.
+_WORST: dict[str, Several] = {
+    "used": "max", "used_under_load": "max", "marked": "max", "dropped": "max",
+    "delay_p95_ms": "max", "jain": "min",
+}  # fmt: skip
+
+
+def worst(values: CellValues, cell: Levels) -> dict[str, float]:
+    """Mean over the repeats of the worst link of each run: in another repeat it may be another."""
+    found = {
+        field: values.of(_FIELDS[field], cell).mean(several=several)
+        for field, several in _WORST.items()
+    }
+    return {field: value for field, value in found.items() if value is not None}
 
 
 def shown(links: Sequence[LinkLine]) -> list[LinkLine]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dumbbell.metrics import Tables
 from dumbbell.metrics.numbers import number, percent
-from dumbbell.summary.cells import CellLine, of_links, of_metric
+from dumbbell.summary.cells import CellLine, of_metric
 from dumbbell.summary.flow_lines import FlowLine
 
 #: Metrics of applications, where they were measured, and their headings.
@@ -65,21 +65,27 @@ def _seen(share: float | None) -> float | None:
     return share if share is not None and share >= _SEEN else None
 
 
+def _longest(cell: CellLine) -> float | None:
+    """Median delay of the queue with the largest 95th percentile."""
+    known = [link for link in cell.links if link.delay_p95_ms is not None]
+    return max(known, key=lambda link: link.delay_p95_ms or 0.0).delay_p50_ms if known else None
+
+
 _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
     "transfer s": lambda cell: cell.transfer_s,
     "goodput Mbit/s": lambda cell: cell.goodput_mbps,
-    "use": lambda cell: of_links(cell, "used", max),
-    "queue ms p50": lambda cell: of_links(cell, "delay_p50_ms", max),
-    "p95": lambda cell: of_links(cell, "delay_p95_ms", max),
+    "use": lambda cell: cell.worst.get("used"),
+    "queue ms p50": lambda cell: _longest(cell),
+    "p95": lambda cell: cell.worst.get("delay_p95_ms"),
     "TCP RTT ms": lambda cell: cell.tcp_rtt_ms,
     "retransmitted": lambda cell: cell.retransmitted,
     "timed out": lambda cell: cell.timed_out,
-    "marked": lambda cell: of_links(cell, "marked", max),
-    "dropped": lambda cell: of_links(cell, "dropped", max),
+    "marked": lambda cell: cell.worst.get("marked") or None,
+    "dropped": lambda cell: cell.worst.get("dropped"),
     "reordered": lambda cell: _seen(cell.reordered),
     "spurious": lambda cell: _seen(cell.spurious),
     "recovery ms": lambda cell: cell.recovery_ms,
-    "Jain": lambda cell: of_links(cell, "jain", min),
+    "Jain": lambda cell: cell.worst.get("jain"),
 }
 #: Smaller shares of reordered and of spuriously retransmitted packets are not shown.
 _SEEN = 0.01
@@ -100,7 +106,7 @@ _CAPTIONS = {
     "marked": "Marked: by ECN, at the bottleneck where most are.",
     "dropped": "Dropped: at the bottleneck where most are.",
     "TCP RTT ms": "TCP RTT: mean of the flows, by the bytes that they deliver.",
-    "retransmitted": "Retransmitted: share of all segments with data of all TCP flows.",
+    "retransmitted": "Retransmitted: share of all segments with data of all TCP and QUIC flows.",
     "timed out": "Timed out: arriving flows that had a time-out.",
     "reordered": "Reordered: received packets that a later one had overtaken.",
     "spurious": "Spurious: segments retransmitted although they arrived.",

@@ -34,7 +34,10 @@ def numbers(cell: CellLine) -> Numbers:
 
 
 def _numbers(cell: CellLine) -> Iterator[tuple[str, float | None]]:
-    yield from _fields("cell", cell, {"levels", "flows", "links", "bulk", "setting", "phases"})
+    yield from _fields(
+        "cell", cell, {"levels", "flows", "links", "bulk", "setting", "phases", "worst"}
+    )
+    yield from ((f"worst / {name}", value) for name, value in cell.worst.items())
     for flow in cell.flows:
         yield from _fields(f"flow {flow.title}", flow, {"title", "algorithm", *_SETTING, *_RANGE})
     for link in cell.links:
