@@ -17,6 +17,8 @@ from dumbbell.summary.links import arrow, shown
 DIFFERENT = 1.1
 #: A difference of queueing delays below this share of the base RTT is none.
 _OF_RTT = 0.1
+#: Shorter queueing delays are told in no sentence.
+_NO_DELAY_MS = 0.1
 #: Shares of packets below this percentage are no difference.
 _MUCH = 1.0
 #: A larger ratio, as of a value over 0, counts no more.
@@ -231,6 +233,8 @@ def _sentence(
         if len(values) < len(places) or not any(values):
             continue
         if quantity.words in (_REORDERED, _SPURIOUS) and max(values) < _MUCH:
+            continue
+        if "queueing" in quantity.words and max(values) < _NO_DELAY_MS:
             continue
         told += _told(quantity, values, places)
     head = f"At {rest}: {changed}" if rest else changed
