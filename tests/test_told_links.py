@@ -10,7 +10,7 @@ import pytest
 import dumbbell
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
-from dumbbell.summary.cells import CellLine, cells, of_links
+from dumbbell.summary.cells import CellLine, cells
 from dumbbell.summary.contrasts import contrasts
 from dumbbell.summary.findings import findings, nothing_stands_out
 from dumbbell.summary.links import MOST, LinkLine, shown
@@ -38,7 +38,7 @@ def test_the_lossiest_link_of_a_fat_tree_is_told_though_others_carry_more(tmp_pa
     worst = measured.filter(measured["value"].is_finite()).row(0, named=True)
     most = worst["value"]
     assert most > 0.01
-    assert of_links(cell, "dropped", max) == most
+    assert cell.worst["dropped"] == most
     drawn = [link.pipe for link in shown(cell.links)]
     assert worst["pipe"] in drawn
     assert len(drawn) == MOST < len(cell.links)

@@ -12,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dumbbell.limits.buckets import least_delay_ns, netem_of
-from dumbbell.limits.outages import Stretch, outages
 from dumbbell.limits.pipes import pipes_of, rate_steps, wire_bytes
 from dumbbell.metrics.definition import Measurement, Metric, Tables, keys
 from dumbbell.metrics.load import WORDS, load_windows
@@ -65,26 +64,23 @@ class _Line:
         steps: From when on it has which rate; empty without one.
         own_ms: Fixed delay of netem as its queue, which is no queueing.
         pipe: The pipe, for what a frame takes on its wire.
-        outages: Times in which it is down: nothing waits in it, and nothing passes.
     """
 
     steps: _Steps
     own_ms: float
     pipe: Pipe
-    outages: list[Stretch]
 
     @property
     def is_plain(self) -> bool:
         """One rate, and frames that take their own length on the wire."""
-        simple = len(self.steps) < 2 and not self.own_ms and not self.outages
-        return simple and wire_bytes(self.pipe, 1000) == 1000
+        return len(self.steps) < 2 and not self.own_ms and wire_bytes(self.pipe, 1000) == 1000
 
 
-def _line(pipe: Pipe, end_ns: int) -> _Line:
+def _line(pipe: Pipe) -> _Line:
     netem = netem_of(pipe)
     changed = [one["delay_ns"] for one in pipe["changes"] if one["delay_ns"] is not None]
     own_ns = 0 if netem is None else min([least_delay_ns(netem), *changed])
-    return _Line(rate_steps(pipe), own_ns / 1e6, pipe, outages(pipe, end_ns))
+    return _Line(rate_steps(pipe), own_ns / 1e6, pipe)
 
 
 def _lines(tables: Tables) -> dict[tuple[str, str], _Line]:
@@ -93,9 +89,8 @@ def _lines(tables: Tables) -> dict[tuple[str, str], _Line]:
     found = {}
     for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
         if text not in of_texts:
-            spec = shared_scenario(text)
-            end_ns = spec["duration_ns"]
-            of_texts[text] = {name: _line(pipe, end_ns) for name, pipe in pipes_of(spec).items()}
+            pipes = pipes_of(shared_scenario(text))
+            of_texts[text] = {name: _line(pipe) for name, pipe in pipes.items()}
         for name, line in of_texts[text].items():
             found[run, name] = line
     return found
@@ -126,16 +121,7 @@ def _with_delay(queues: pl.DataFrame, lines: Mapping[tuple[str, str], _Line]) ->
 
 
 def _of_line(rows: pl.DataFrame, line: _Line) -> pl.DataFrame:
-    """Rows of a pipe, both delays as its rates, its netem, its wire and its outages make them."""
-    rows = _of_rates(rows, line)
-    for begin_ns, end_ns in line.outages:
-        up = ~pl.col("time_ns").is_between(begin_ns, end_ns, closed="right")
-        both = ("waited_ms", "drained_ms")
-        rows = rows.with_columns(pl.when(up).then(one).alias(one) for one in both)
-    return rows
-
-
-def _of_rates(rows: pl.DataFrame, line: _Line) -> pl.DataFrame:
+    """Rows of a pipe, both delays as its rates, its netem and its wire make them."""
     if line.own_ms:
         nothing = pl.lit(None, pl.Float64).alias("drained_ms")
         return rows.with_columns((pl.col("waited_ms") - line.own_ms).clip(0), nothing)
@@ -201,7 +187,7 @@ METRICS = tuple(
         "sample is the mean time in the queue of the packets that left since the previous sample; "
         "if that is not known, the time until what is queued has left at the pipe's rates from "
         "then on, with cells and overhead. The fixed delay of a netem is no part of it. NaN "
-        "without samples of queues. Samples while the link is down do not count",
+        "without samples of queues",
         place="each direction of each link",
         window=WORDS,
         source="RFC 5481 §3 (a quantile of delay), at one queue",
