@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell.limits.pipes import capacity_bits, least_time_s, surplus_bits
+from dumbbell.limits.pipes import capacity_bits, least_time_s, surplus_bits, wire_bytes
 from dumbbell.metrics import METRICS
 
 SECOND = 1_000_000_000
@@ -50,6 +50,17 @@ def test_a_trace_carries_its_opportunities() -> None:
     assert least_time_s(trace, 3 * 1504) == 0.002
     assert least_time_s(trace, 4 * 1504) == 0.003
     assert least_time_s(trace, 5 * 1504) == 1.0
+
+
+def test_a_frame_takes_its_cells_on_the_wire() -> None:
+    """PPPoE over AAL5 takes 33 cells; PTM adds a byte for each 64, as CAKE counts them."""
+    adsl = pipe(framing={"overhead_bytes": 26, "mpu_bytes": 0, "atm": True})
+    assert wire_bytes(adsl, 1514) == 33 * 53
+    ethernet = pipe(framing={"overhead_bytes": 24, "mpu_bytes": 84, "atm": False})
+    assert (wire_bytes(ethernet, 1514), wire_bytes(ethernet, 54)) == (1538, 84)
+    cake = {"bandwidth_bps": 10**7, "overhead_bytes": 30, "mpu_bytes": 0, "atm": "ptm"}
+    assert wire_bytes(pipe(queue={"cake": cake}), 1514) == 1530 + 24
+    assert wire_bytes(pipe(queue={"cake": {**cake, "atm": "atm"}}), 1514) == 32 * 53
 
 
 TRACE = """\

@@ -27,7 +27,7 @@ def one_cell(folder: Path, text: str) -> CellLine:
 
 
 def test_datagrams_that_exceed_the_line_fill_its_queue(tmp_path: Path) -> None:
-    """11 Mbit/s of datagrams on a line of 10: not the TCP flow beside them fills it."""
+    """12 Mbit/s of datagrams on a line of 10: not the TCP flow beside them fills it."""
     udp = "  - {from: s2, to: d2, udp: {rate: 12 Mbit/s}}"
     cell, _ = ran(tmp_path, f"{CUBIC}\n{udp}", buffer="100 packets")
     assert "and UDP sends more than the link carries" in sentence(cell, "standing queue")
@@ -197,8 +197,11 @@ duration: 10 s
 def test_a_link_without_a_rate_may_be_lossy(tmp_path: Path) -> None:
     cell = one_cell(tmp_path, LOSSY_ACCESS)
     assert "→ r-b drops" in sentence(cell, "lossy")
-    words = nothing_stands_out([replace(cell, links=[])])
-    assert "All losses of TCP were repaired" in words or "repaired" not in words
+    tcp, udp = (replace(flow, timeouts=0.0) for flow in cell.flows)
+    assert tcp.lost and udp.lost
+    both = nothing_stands_out([replace(cell, flows=[tcp, udp], links=[])])
+    assert "All losses of TCP were repaired" in both
+    assert "All losses were repaired" in nothing_stands_out([replace(cell, flows=[tcp], links=[])])
 
 
 def test_without_losses_nobody_takes_them_for_congestion(tmp_path: Path) -> None:

@@ -178,6 +178,8 @@ def frames_exceed_wire(pipe: Pipe) -> bool:
 
 #: A cell of ATM, and what it carries (ITU-T I.361).
 _CELL_BYTES, _CELL_PAYLOAD_BYTES = 53, 48
+#: Bytes of a packet between two bytes of sync (ITU-T G.992.3, PTM).
+_PTM_BYTES = 64
 
 
 def wire_bytes(pipe: Pipe, frame_bytes: int) -> int:
@@ -185,10 +187,12 @@ def wire_bytes(pipe: Pipe, frame_bytes: int) -> int:
     framing, cake = pipe["framing"], pipe["queue"].get("cake")
     overhead, least, cells = framing["overhead_bytes"], framing["mpu_bytes"], framing["atm"]
     if cake is not None and cake["bandwidth_bps"]:
-        # CAKE counts from the IP packet on; ptm carries 64 of 65 bytes.
+        # CAKE counts from the IP packet on.
         overhead, least = cake["overhead_bytes"] - ETHERNET_HEADER_BYTES, cake["mpu_bytes"]
         cells = cake["atm"] == "atm"
     framed = max(frame_bytes + overhead, least)
+    if cake is not None and cake["bandwidth_bps"] and cake["atm"] == "ptm":
+        framed += -(-framed // _PTM_BYTES)  # A byte of sync for each 64 (`cake_calc_overhead`).
     return int(-(-framed // _CELL_PAYLOAD_BYTES) * _CELL_BYTES if cells else framed)
 
 

@@ -26,9 +26,9 @@ _UNDER_LOAD = (pl.col("time_ns") >= pl.col("load_start_ns")) & (
 )
 _BEFORE = pl.col("time_ns") < pl.col("first_start_ns")
 _BACK = pl.col("delay_ns") >= 0
-#: Without those that may still be answered when the load ends.
-#: Its answer may still be under way for as long as the slowest took, and for a second.
+#: Time for which an answer may be under way: as long as the slowest took, and at least a second.
 _UNDER_WAY_NS = pl.max_horizontal(pl.lit(10**9), pl.col("delay_ns").max())
+#: Without probes that may still be answered when the load ends.
 _SETTLED = _UNDER_LOAD & (pl.col("time_ns") < pl.col("load_end_ns") - _UNDER_WAY_NS)
 #: Delays in milliseconds of the probes that came back, under load and before.
 _MS = pl.col("delay_ns").filter(_UNDER_LOAD & _BACK) / 1e6

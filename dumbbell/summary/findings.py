@@ -90,7 +90,7 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
         *(["no starvation", "no idle line"] if bulk else []),
         *(["no standing queue"] if queues else []),
         *([f"no link that drops more than {_percent(LOSSY)}"] if drops else []),
-        *([_time_outs(senders)] if senders and counted else []),
+        *([_few_time_outs(senders)] if senders and counted else []),
     ]
     repaired = counted and any(flow.lost for flow in senders)
     kind = "of TCP " if any(f.algorithm == "UDP" and f.lost for c in cells for f in c.flows) else ""
@@ -108,7 +108,7 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     return f"Nothing stands out{told}.{also}"
 
 
-def _time_outs(senders: list[FlowLine]) -> str:
+def _few_time_outs(senders: list[FlowLine]) -> str:
     """`no time-outs`, or those of the flows that have most: fewer than they are."""
     worst = max(senders, key=lambda flow: flow.timeouts or 0.0)
     if not worst.timeouts:
