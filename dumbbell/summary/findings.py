@@ -11,6 +11,7 @@ from dumbbell.summary import causes
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.flow_lines import FlowLine
 from dumbbell.summary.links import LOSSY, LinkLine, arrow
+from dumbbell.summary.share_causes import of_unequal_shares
 
 #: A flow starves below this part of its fair share.
 STARVED = 0.1
@@ -122,7 +123,7 @@ def _starvation(cell: CellLine) -> Iterable[_Case]:
             who = flow.title if flow.count == 1 else f"one of {flow.title}"
             words = f"{who} starves at {_percent(flow.fair_share)} of its fair share"
             gravity = min(STARVED / max(flow.fair_share, 1e-3), 100.0)
-            yield gravity, words, causes.of_unequal_shares(cell, flow)
+            yield gravity, words, of_unequal_shares(cell, flow)
         elif flow.bulk and flow.fair_share is None and flow.joint_share is not None:
             # Alone among datagrams: an equal share is what as many flows would get each.
             beside = [other for other in cell.flows if other.joint_share is not None]
@@ -244,7 +245,7 @@ def _unequal(cell: CellLine) -> Iterable[_Case]:
     most = max(groups, key=lambda flow: (flow.joint_share or 0.0) / flow.count)
     share = _percent(most.joint_share or 0.0)
     taken = f"; {most.title} takes {share} while all send" if len(groups) > 1 else ""
-    yield gravity, f"{words}{taken})", causes.of_unequal_shares(cell, most)
+    yield gravity, f"{words}{taken})", of_unequal_shares(cell, most)
 
 
 _RULES: dict[str, _Rule] = {
