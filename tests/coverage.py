@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dumbbell.metrics.statistics import interval, weights
+from dumbbell.studies.quantities import Drawn
 from tests.helpers import ROOT
 
 PAGE = ROOT / "docs" / "models" / "metrics.md"
 COUNTS = range(2, 13)
-#: Samples of each number of repeats, those of the bootstrap, its resamples, and the seed.
+#: Samples of each number of repeats, those of the ratio, its draws, and the seed.
 _SAMPLES, _FEWER, _DRAWS, _SEED = 4000, 1000, 2000, 20_261_130
 _Floats = npt.NDArray[np.float64]
 _Draw = Callable[[np.random.Generator, tuple[int, int]], _Floats]
@@ -36,12 +37,16 @@ def student(name: str, count: int) -> float:
     return sum(held) / len(held)
 
 
-def bootstrap(name: str, count: int) -> float:
-    """The same for the percentile interval of the bootstrap."""
-    draw, mean = DISTRIBUTIONS[name]
-    means = draw(_generator(), (_FEWER, count)) @ weights(count, _DRAWS).T
-    low, high = np.quantile(means, [0.025, 0.975], axis=1)
-    return float(np.mean((low <= mean) & (mean <= high)))
+def ratio(count: int) -> float:
+    """The same for a claim: the ratio of two means of the same repeats, drawn jointly."""
+    generator = _generator()
+    shared, first, second = generator.normal(size=(3, _FEWER, count)) * math.sqrt(0.5)
+    above = (10 + shared + first) @ weights(count, _DRAWS).T
+    below = (5 + shared + second) @ weights(count, _DRAWS).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = np.maximum(above, 0) / np.maximum(below, 0)
+    held = [Drawn(2.0, one, count).interval for one in drawn]
+    return sum(not one.low > 2 and not one.high < 2 for one in held) / len(held)
 
 
 def _generator() -> np.random.Generator:
@@ -49,17 +54,16 @@ def _generator() -> np.random.Generator:
 
 
 def measured() -> dict[int, tuple[list[float], float]]:
-    """Repeats → coverage of Student's t for each distribution, and of the bootstrap for normal."""
+    """Repeats → coverage of Student's t for each distribution, and of a ratio."""
     return {
-        count: ([student(name, count) for name in DISTRIBUTIONS], bootstrap("normal", count))
-        for count in COUNTS
+        count: ([student(name, count) for name in DISTRIBUTIONS], ratio(count)) for count in COUNTS
     }
 
 
 def table(found: dict[int, tuple[list[float], float]]) -> str:
     """Block of the page."""
     names = [f"Student's t, {name}" for name in DISTRIBUTIONS]
-    head = ["repeats", *names, "bootstrap, normal"]
+    head = ["repeats", *names, "ratio"]
     rows = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     for count, (own, other) in found.items():
         rows.append(

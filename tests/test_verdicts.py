@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dumbbell.metrics.statistics import DRAWS, bootstrap_means
+from dumbbell.metrics import METRICS
+from dumbbell.metrics.statistics import DRAWS, draws_of_mean
+from dumbbell.metrics.student import student_quantile
 from dumbbell.results import Results
 from dumbbell.studies import (
     StudyError,
@@ -160,7 +162,7 @@ def test_a_cell_must_be_named_fully() -> None:
     drawn = cells.drawn("cwnd_mean", {"cc": "reno"})
     assert drawn is not None
     assert drawn.draws.shape == (DRAWS,)
-    assert np.array_equal(drawn.draws, bootstrap_means([1.0, 2.0]))
+    assert np.array_equal(drawn.draws, draws_of_mean([1.0, 2.0], METRICS["cwnd_mean"].bounds))
 
 
 def test_tolerances_are_absolute_or_shares() -> None:
@@ -211,10 +213,13 @@ def test_a_sender_that_is_no_tcp_fails_every_group_of_claims() -> None:
 def test_more_repeats_are_asked_for_where_a_verdict_is_close(spread: float) -> None:
     values = 10.0 + spread * np.linspace(-1.0, 1.0, 10)
     needed = bounded_case(Expectation(above=9.95), values).repeats_needed
-    # 1.96 standard errors within the margin of 0.05.
-    expected = (1.96 * values.std() / 0.05) ** 2
     assert needed is not None
-    assert needed == 2 if expected < 1.5 else abs(needed - expected) <= 0.15 * expected + 1
+    # Student's interval within the margin of 0.05, and not with a repeat less.
+    reach = values.std(ddof=1) * student_quantile(0.95, needed - 1) / np.sqrt(needed)
+    assert reach <= 0.05 * 1.02
+    if needed > 2:
+        before = values.std(ddof=1) * student_quantile(0.95, needed - 2) / np.sqrt(needed - 1)
+        assert before > 0.05 * 0.98
 
 
 def test_no_number_of_repeats_decides_what_lies_on_the_edge() -> None:
@@ -222,5 +227,5 @@ def test_no_number_of_repeats_decides_what_lies_on_the_edge() -> None:
 
 
 def bounded_case(expect: Expectation, values: np.ndarray) -> Case:
-    drawn = Drawn(float(values.mean()), bootstrap_means(values), values.size)
+    drawn = Drawn(float(values.mean()), draws_of_mean(values), values.size)
     return case_of(expect, {}, None, drawn)

@@ -12,7 +12,7 @@ import polars as pl
 
 from dumbbell.agreement.cells import Cell
 from dumbbell.metrics import METRICS, Tables
-from dumbbell.metrics.statistics import SEED, bootstrap_means, percentiles
+from dumbbell.metrics.statistics import SEED, draws_of_mean, percentiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,7 @@ def _verdict(quantity: Quantity, ours: tuple[float, ...], kernel: tuple[float, .
         return Verdict.CLOSE
     if min(len(ours), len(kernel)) > 1:
         # Both engines draw numbers of their own, so the seeds are not paired.
-        resampled = bootstrap_means(ours) - bootstrap_means(kernel, seed=SEED + 1)
-        low, high = percentiles(resampled)
+        low, high = percentiles(draws_of_mean(ours) - draws_of_mean(kernel, seed=SEED + 1))
         if low <= 0 <= high:
             return Verdict.CHANCE
     return Verdict.OUTSIDE

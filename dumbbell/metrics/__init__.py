@@ -44,7 +44,7 @@ from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.loss import losses
 from dumbbell.metrics.statistics import (
     Interval,
-    bootstrap_means,
+    draws_of_mean,
     interval,
     paired_difference,
     summary,
@@ -127,7 +127,7 @@ __all__ = [
     "Interval",
     "Metric",
     "Tables",
-    "bootstrap_means",
+    "draws_of_mean",
     "flow_limits",
     "interval",
     "jain_index",

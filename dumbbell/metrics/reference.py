@@ -43,19 +43,20 @@ _STATISTICS = """## Statistics over repeats
   ± t · s / √n over n repeats with n − 1 degrees of freedom, within the bounds of the metric. With
   one repeat there is no interval. [How often it holds the true mean](models/metrics.md#model).
   Source: Student, Biometrika 6(1), 1908.
-- **Claims of studies** have the central 95 % of the means of 10 000 resamples of the repeats with
-  replacement (percentile bootstrap, fixed seed, PCG64), because they combine several metrics. With
-  few repeats it is too narrow: over 10 normal repeats it holds the true mean in about 90 % of
-  cases. Source: Efron, Ann. Statist. 7(1), 1979; Efron and Tibshirani 1993, ch. 13.
+- **Claims of studies** combine several metrics, also as ratios and as the lowest of several. The
+  true means are drawn 10 000 times from Student's t as the repeats leave them open, all metrics
+  of the same repeats jointly (fixed seed, PCG64). The interval has the central 95 % of what the
+  draws give. Means and their differences have the interval of every other mean. Source: Gelman et
+  al., Bayesian Data Analysis, 3rd edition, section 3.2.
 - **Unit.** The repeat. Several flows or pipes that fall into one cell are averaged
   within each run first.
 - **Differences and ratios** between cells are paired by repeat, so what repeats have in common
   cancels.
-- **An ordering** ("A is below B in every cell") is judged by the share of resamples in which it
+- **An ordering** ("A is below B in every cell") is judged by the share of draws in which it
   holds in all its cases at once.
 - **Verdicts.** *reproduced*: the published value lies in the measured interval, widened by the
   tolerance that the study file fixes beforehand, or the ordering holds in at least 95 % of
-  resamples. *not reproduced*: it does not (for an ordering: it holds in at most 5 %). *within
+  draws. *not reproduced*: it does not (for an ordering: it holds in at most 5 %). *within
   noise*: the interval is too wide to tell the claim from its opposite. *inconsistent in the
   source*: the source contradicts itself; the verdict says how, with the measured value beside it.
 

@@ -1,4 +1,4 @@
-"""Means over repeats with intervals, paired differences, and draws of the bootstrap."""
+"""Means over repeats with intervals, paired differences, and draws of the true mean."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dumbbell.metrics.student import student_quantile
 
 Floats = npt.NDArray[np.float64]
 
-#: Resamples behind the interval of a claim.
+#: Draws behind the interval of a claim.
 DRAWS = 10_000
-#: Share of the resamples that an interval holds.
+#: Share of the draws that an interval holds.
 CONFIDENCE = 0.95
-#: Seed of the resampling; fixed, so that the same tables always give the same intervals.
+#: Seed of the draws; fixed, so that the same tables always give the same intervals.
 SEED = 20_200_752
 
 
@@ -42,31 +42,43 @@ class Interval:
 
 @lru_cache(maxsize=64)
 def weights(count: int, draws: int = DRAWS, seed: int = SEED) -> Floats:
-    """Resampling weights: `draws` rows of `count` shares, each row summing to 1.
+    """Weights of the repeats: `draws` rows of `count` numbers, each row summing to 1.
 
-    Row times values is the mean of one resample with replacement. Row 0 to the last are the same
-    for every quantity with as many repeats: quantities taken from the same repeats are resampled
-    joint, which is what makes differences paired. Source: Efron, Ann. Statist. 7(1), 1979.
+    Row times values is a draw of the true mean as normal repeats leave it open: mean + t · s / √n,
+    where t has Student's distribution with n − 1 degrees of freedom. All quantities with as many
+    repeats have the same rows, so what is drawn of them is drawn jointly: a difference of two has
+    the interval of the paired differences. Every second row mirrors the one before it. Source:
+    Gelman et al., Bayesian Data Analysis, 3rd edition, section 3.2 (the mean without a prior).
     """
+    if count == 1:
+        return np.ones((draws, 1))
     generator = np.random.Generator(np.random.PCG64(seed))
-    picks = generator.integers(0, count, size=(draws, count))
-    counts = np.zeros((draws, count), dtype=np.float64)
-    np.add.at(counts, (np.arange(draws)[:, None], picks), 1.0)
-    shares: Floats = counts / count
+    half = (draws + 1) // 2
+    normal = generator.standard_normal((half, count))
+    normal -= normal.mean(axis=1, keepdims=True)
+    scale = generator.chisquare(count - 1, (half, 1)) * count  # (n − 1) · n · s² / σ² over s² / σ²
+    moved = normal / np.sqrt(scale)
+    shares: Floats = 1 / count + np.stack([moved, -moved], axis=1).reshape(-1, count)[:draws]
     shares.setflags(write=False)
     return shares
 
 
-def bootstrap_means(values: npt.ArrayLike, draws: int = DRAWS, seed: int = SEED) -> Floats:
-    """Means of `draws` resamples of the repeats (1-d, in order of repeat), shape `(draws,)`.
+def draws_of_mean(
+    values: npt.ArrayLike,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> Floats:
+    """Draws of the true mean of some repeats (1-d, in order of repeat), shape `(draws,)`.
 
-    Raises `ValueError` for no values.
+    `bounds`: the true mean lies within these. Raises `ValueError` for no values.
     """
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 1 or x.size == 0:
         raise ValueError(f"one value per repeat is needed, found shape {x.shape}")
-    means: Floats = weights(x.size, draws, seed) @ x
-    return np.clip(means, x.min(), x.max())  # rounding must not leave the range of the values
+    if x.min() == x.max():  # rounding must not spread what is equal
+        return np.full(draws, x[0])
+    return np.clip(x.mean() + weights(x.size, draws, seed) @ (x - x.mean()), *bounds)
 
 
 def percentiles(draws: npt.ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -79,7 +91,9 @@ def percentiles(draws: npt.ArrayLike, confidence: float = CONFIDENCE) -> tuple[f
     # Linear between neighbours in order, as numpy.quantile, which takes ten times as long.
     ordered = np.partition(x, [*below, *above])
     low, high = (
-        ordered[i] + (ordered[j] - ordered[i]) * (place - i)
+        ordered[i]
+        if ordered[i] == ordered[j]
+        else ordered[i] + (ordered[j] - ordered[i]) * (place - i)
         for place, i, j in zip(places, below, above, strict=True)
     )
     return float(low), float(high)
@@ -88,9 +102,8 @@ def percentiles(draws: npt.ArrayLike, confidence: float = CONFIDENCE) -> tuple[f
 def interval(values: Sequence[float] | npt.ArrayLike) -> Interval:
     """Mean and 95 % interval of Student's t over repeats; NaNs (does not apply) left out.
 
-    With normal values it holds the true mean in 95 % of cases from two repeats on; the bootstrap
-    percentile interval in 51 % of cases with two and in 83 % with five. With one repeat there is
-    none. Source: Student, The probable error of a mean, Biometrika 6(1), 1908; coverage of both:
+    With normal values it holds the true mean in 95 % of cases from two repeats on. With one repeat
+    there is none. Source: Student, The probable error of a mean, Biometrika 6(1), 1908; coverage:
     `docs/models/metrics.md`.
     """
     x = np.asarray(values, dtype=np.float64)
@@ -105,6 +118,26 @@ def interval(values: Sequence[float] | npt.ArrayLike) -> Interval:
     quantile = student_quantile(CONFIDENCE, x.size - 1)
     half = quantile * float(x.std(ddof=1)) / math.sqrt(x.size)
     return Interval(mean, mean - half, mean + half, int(x.size))
+
+
+def repeats_for(half: float, count: int, wanted: float) -> int:
+    """Fewest repeats whose interval has `wanted` on each side, where `count` had `half` > 0.
+
+    The spread of the repeats is taken to stay; the width falls with t / √n.
+    """
+
+    def width(repeats: int) -> float:
+        # From a thousand repeats on, Student's t is the normal distribution to four digits.
+        return student_quantile(CONFIDENCE, min(repeats - 1, 1000)) / math.sqrt(repeats)
+
+    goal = width(count) * wanted / half
+    low, high = 1, 2
+    while width(high) > goal:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if width(middle) > goal else (low, middle)
+    return high
 
 
 def paired_difference(first: npt.ArrayLike, second: npt.ArrayLike) -> Interval:
@@ -132,7 +165,7 @@ def summary(tables: Tables, metric: Metric, by: Sequence[str] | None = None) -> 
         measured = measured.with_columns(pl.lit("all").alias("cell"))
     key = cell or ["cell"]
     # What falls into one cell (flows, pipes, levels that `by` leaves out) is averaged within the
-    # repeat first: the repeat is the unit that is resampled.
+    # repeat first: the repeat is the unit that is drawn.
     lowest, highest = metric.bounds
     per_run = measured.group_by([*key, "repeat"], maintain_order=True).agg(pl.col("value").mean())
     rows = []

@@ -33,10 +33,11 @@ def method_section(metrics: Iterable[str], *, verdicts: bool = True) -> Markup:
         "intervals of Student's t over the repeats. Differences and ratios are paired by repeat."
     )
     judged = (
-        "Intervals of claims are 95 % percentile intervals of 10 000 bootstrap resamples of the "
-        "repeats (fixed seed). A claim is reproduced if the published value lies in our interval "
-        "widened by the tolerance that the study file fixed beforehand, or if its ordering holds "
-        "in at least 95 % of resamples in all cases at once; not reproduced if it does not; within "
+        "Intervals of claims that are no mean or difference, as ratios, are the central 95 % of "
+        "10 000 draws of the true means from Student's t (fixed seed). A claim is reproduced if "
+        "the published value lies in our interval widened by the tolerance that the study file "
+        "fixed beforehand, or if its ordering holds in at least 95 % of draws in all cases at "
+        "once; not reproduced if it does not; within "
         "noise if our interval cannot tell it from its opposite; where a number was published of "
         "one run, it is reproduced if it lies in the central 95 % of our single runs; inconsistent "
         "in the source if the source contradicts itself. Numbers beside a verdict are of the case "

@@ -78,7 +78,7 @@ class Expectation(Strict):
 
     `near`: the published value lies in the interval widened by `tolerance` (absolute, or a share
     as `"3 %"` of the published value). `above`, `below`, `between`: holds in at least 95 % of
-    resamples, in all cases at once. `opposite`: the value that the claim denies, if not simply
+    draws, in all cases at once. `opposite`: the value that the claim denies, if not simply
     "further off than the tolerance".
     """
 

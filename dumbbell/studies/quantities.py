@@ -1,4 +1,4 @@
-"""Quantities of claims and tables, evaluated over stored results as draws of the bootstrap."""
+"""Quantities of claims and tables, evaluated over stored results as draws of their true means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from dumbbell.metrics.statistics import (
     CONFIDENCE,
     DRAWS,
     Interval,
-    bootstrap_means,
+    draws_of_mean,
+    interval,
     percentiles,
 )
 from dumbbell.studies.definition import Quantity, StudyError
@@ -32,19 +33,30 @@ class Drawn:
     """A quantity: its value from the means over repeats, its draws, and the fewest repeats used.
 
     `runs`: what each repeat alone would have shown, in order; empty where that is not known.
+    `linear`: the value is the mean of `runs`, so its interval is the one of every other mean.
     """
 
     value: float
     draws: Floats
     count: int
     runs: Floats = field(default_factory=lambda: np.empty(0))
+    linear: bool = False
 
     @property
     def interval(self) -> Interval:
-        """The 95 % percentile interval of the draws."""
-        if self.count < 2 or not np.isfinite(self.draws).all():
-            return Interval(self.value, float("nan"), float("nan"), self.count)
-        return Interval(self.value, *percentiles(self.draws), self.count)
+        """The 95 % interval: Student's t where `linear`, else the central 95 % of the draws.
+
+        There is none with one repeat, nor where it has no end (a denominator that may be 0).
+        """
+        if self.linear and self.count > 1 and np.isfinite(self.runs).all():
+            return interval(self.runs)
+        known = self.draws[~np.isnan(self.draws)]
+        low = high = float("nan")
+        if self.count > 1 and known.size > CONFIDENCE * self.draws.size:
+            low, high = percentiles(known)
+        if not np.isfinite([low, high]).all():
+            low = high = float("nan")
+        return Interval(self.value, low, high, self.count)
 
     def single_runs(self, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
         """The central range of what single repeats show; None with fewer than `ENOUGH_RUNS`."""
@@ -93,7 +105,8 @@ class Cells:
         values = runs[~np.isnan(runs)]
         if values.size == 0:
             return Drawn(float("nan"), np.full(DRAWS, np.nan), 0)
-        return Drawn(float(values.mean()), bootstrap_means(values), int(values.size), runs)
+        draws = draws_of_mean(values, METRICS[metric].bounds)
+        return Drawn(float(values.mean()), draws, int(values.size), runs, linear=True)
 
     def _by(self, metric: str, columns: tuple[str, ...]) -> Mapping[Row, list[Row]]:
         """Rows of the metric by the levels of some columns: divided once, looked up many times."""
@@ -134,6 +147,9 @@ _COMBINE: dict[str, Combine] = {
 }
 
 
+#: What keeps the mean over repeats the mean of what each repeat shows.
+_LINEAR = ("difference", "sum", "mean")
+
 #: Draws of a constant rest on any number of repeats.
 _ENDLESS = 10**9
 
@@ -144,7 +160,7 @@ def _constant(number: float | str, case: Mapping[str, str]) -> Drawn:
         value = float(level)
     except ValueError:
         raise StudyError(f"{number!r} is no number in the case {dict(case)}") from None
-    return Drawn(value, np.full(DRAWS, value), _ENDLESS, np.array([value]))
+    return Drawn(value, np.full(DRAWS, value), _ENDLESS, np.array([value]), linear=True)
 
 
 def _paired(combine: Combine, drawn: list[Drawn]) -> Floats:
@@ -161,7 +177,7 @@ def evaluate(
 ) -> Drawn | None:
     """A quantity in one case; None if a cell of it was not run.
 
-    All cells are resampled by the same draws of repeats, so differences are paired. A name of the
+    All cells are drawn jointly, repeat by repeat, so differences are paired. A name of the
     case that begins with `$` fixes no factor: it stands for a level in some `where`.
     """
     home = quantity.part or part
@@ -183,5 +199,7 @@ def evaluate(
             value = combine([np.array([one.value]) for one in drawn])
             draws = combine([one.draws for one in drawn])
             count = min(one.count for one in drawn)
-            return Drawn(float(value[0]), draws, count, _paired(combine, drawn))
+            runs = _paired(combine, drawn)
+            linear = kind in _LINEAR and runs.size > 0 and all(one.linear for one in drawn)
+            return Drawn(float(value[0]), draws, count, runs, linear=linear)
     raise AssertionError("a quantity has exactly one kind")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from dumbbell.levels import number_of
+from dumbbell.metrics import METRICS
 from dumbbell.metrics.fairness import jain_index
-from dumbbell.metrics.statistics import bootstrap_means
+from dumbbell.metrics.statistics import draws_of_mean
 from dumbbell.studies.definition import Study, StudyError, read_csv
 from dumbbell.studies.quantities import Drawn
 from dumbbell.studies.references import Reference
@@ -50,7 +52,8 @@ class ReferenceCells:
             values = [float(row[metric]) for row in rows if row["flow"] == flow and metric in row]
         if not values:
             return None
-        return Drawn(float(np.mean(values)), bootstrap_means(values), len(values))
+        bounds = METRICS[metric].bounds if metric in METRICS else (-math.inf, math.inf)
+        return Drawn(float(np.mean(values)), draws_of_mean(values, bounds), len(values))
 
 
 def plain(level: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dumbbell.metrics.statistics import repeats_for
 from dumbbell.studies.definition import (
     Cause,
     Claim,
@@ -21,7 +22,7 @@ from dumbbell.studies.definition import (
 )
 from dumbbell.studies.quantities import Drawn, Source, evaluate
 
-#: Share of resamples in which an ordering must hold.
+#: Share of draws in which an ordering must hold.
 CERTAIN = 0.95
 
 Published = float | tuple[float, float] | None
@@ -40,7 +41,7 @@ class Verdict(StrEnum):
 class Case:
     """One case of a claim: `where`, what was published and what was measured.
 
-    `share`: share of resamples in which the case holds. `distance`: how far it is from holding,
+    `share`: share of draws in which the case holds. `distance`: how far it is from holding,
     the larger the worse, for choosing the case that decides.
     """
 
@@ -61,7 +62,7 @@ class Case:
     def repeats_needed(self) -> int | None:
         """Repeats with which the interval no longer reaches where the verdict would be another.
 
-        Its width falls with the root of their number. None: no number is enough, or none is known.
+        None: no number is enough, or none is known.
         """
         found = self.measured.interval
         half = (found.high - found.low) / 2
@@ -71,7 +72,7 @@ class Case:
             return 2 if self.margin > 0 else None
         if self.margin < half * 1e-3:
             return None
-        return max(2, math.ceil(found.count * (half / self.margin) ** 2))
+        return repeats_for(half, found.count, self.margin)
 
     def to_json(self) -> dict[str, Any]:
         """Fields of the JSON output; NaN becomes null."""
