@@ -1,29 +1,27 @@
 //! Canonical JSON text of a scenario: sorted keys, no spaces.
 
+use crate::build::OptionSets;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fmt::{Display, Write};
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Numbers that Python writes without an exponent, as we do.
 const PLAIN: Range<f64> = 1e-4..1e16;
 /// Field of a scenario without effect on results.
 const NAME: &str = "name";
 
-/// Canonical JSON text of a scenario, and the SHA-256 of this text without the scenario's name, from
-/// which ids of runs are made.
+/// Canonical JSON text of a scenario whose hosts lack their options, and the SHA-256 of this text without
+/// the scenario's name, from which ids of runs are made.
 ///
 /// The hash is `None` if Python's text, which is hashed, writes a number with an exponent: its form
 /// differs from ours.
-pub fn canonical(scenario: &Value) -> (String, Option<[u8; 32]>) {
+pub(crate) fn canonical(scenario: &Value, options: &OptionSets) -> (String, Option<[u8; 32]>) {
     let mut writer = Writer::default();
     let mut name = 0..0;
     match scenario {
-        Value::Object(fields) => writer.fields(fields, &mut |of, at| {
-            if of == NAME {
-                name = at;
-            }
-        }),
+        Value::Object(fields) => writer.scenario(fields, options, &mut name),
         other => writer.value(other),
     }
     let text = writer.text;
@@ -45,19 +43,52 @@ struct Writer {
 }
 
 impl Writer {
+    /// Writes a scenario with the options of its hosts. `name`: place of its name.
+    fn scenario(
+        &mut self,
+        fields: &Map<String, Value>,
+        options: &OptionSets,
+        name: &mut Range<usize>,
+    ) {
+        let texts = options.of_each_node(|set| {
+            let mut writer = Self::default();
+            writer.fields(set);
+            self.exponent |= writer.exponent;
+            Rc::<str>::from(writer.text)
+        });
+        self.sorted(fields, |writer, field, value, begin| {
+            match (field, value) {
+                ("nodes", Value::Array(nodes)) => {
+                    writer.items(nodes.iter().enumerate(), |writer, (number, node)| {
+                        let options = texts.get(number).and_then(Option::as_ref);
+                        writer.node(node, options.map(AsRef::as_ref));
+                    });
+                }
+                _ => writer.value(value),
+            }
+            if field == NAME {
+                *name = begin..writer.text.len();
+            }
+        });
+    }
+
+    /// Writes a node; `options`: text of its options, if it is a host.
+    fn node(&mut self, node: &Value, options: Option<&str>) {
+        match (node, options) {
+            (Value::Object(fields), Some(options)) => {
+                self.sorted(fields, |writer, field, value, _| match field {
+                    "tcp" => writer.text.push_str(options),
+                    _ => writer.value(value),
+                });
+            }
+            _ => self.value(node),
+        }
+    }
+
     fn value(&mut self, value: &Value) {
         match value {
-            Value::Object(fields) => self.fields(fields, &mut |_, _| ()),
-            Value::Array(items) => {
-                self.text.push('[');
-                for (i, item) in items.iter().enumerate() {
-                    if i > 0 {
-                        self.text.push(',');
-                    }
-                    self.value(item);
-                }
-                self.text.push(']');
-            }
+            Value::Object(fields) => self.fields(fields),
+            Value::Array(items) => self.items(items.iter(), Self::value),
             Value::String(text) => self.string(text),
             Value::Number(number) => {
                 let float = number.as_f64().filter(|_| number.is_f64()).unwrap_or(0.0);
@@ -70,8 +101,27 @@ impl Writer {
         }
     }
 
-    /// Writes a mapping. `written` gets name and place of each field.
-    fn fields(&mut self, fields: &Map<String, Value>, written: &mut dyn FnMut(&str, Range<usize>)) {
+    fn items<T>(&mut self, items: impl Iterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
+        self.text.push('[');
+        for (i, item) in items.enumerate() {
+            if i > 0 {
+                self.text.push(',');
+            }
+            write(self, item);
+        }
+        self.text.push(']');
+    }
+
+    fn fields(&mut self, fields: &Map<String, Value>) {
+        self.sorted(fields, |writer, _, value, _| writer.value(value));
+    }
+
+    /// Writes a mapping. `write` gets name and value of each field, and where the field begins.
+    fn sorted(
+        &mut self,
+        fields: &Map<String, Value>,
+        mut write: impl FnMut(&mut Self, &str, &Value, usize),
+    ) {
         let mut sorted: Vec<_> = fields.iter().collect();
         sorted.sort_unstable_by_key(|(name, _)| name.as_str());
         self.text.push('{');
@@ -82,8 +132,7 @@ impl Writer {
             let begin = self.text.len();
             self.string(name);
             self.text.push(':');
-            self.value(value);
-            written(name, begin..self.text.len());
+            write(self, name, value, begin);
         }
         self.text.push('}');
     }
@@ -116,14 +165,16 @@ mod tests {
         });
         let mut sorted = value.clone();
         sorted.sort_all_objects();
-        assert_eq!(canonical(&value).0, sorted.to_string());
-        assert!(canonical(&value).0.starts_with("{\"a\":{\"\":[],\"c\":true"));
+        assert_eq!(canonical(&value, &OptionSets::default()).0, sorted.to_string());
+        assert!(canonical(&value, &OptionSets::default())
+            .0
+            .starts_with("{\"a\":{\"\":[],\"c\":true"));
     }
 
     #[test]
     fn the_name_does_not_count() {
         let of = |text: &str| Some(<[u8; 32]>::from(Sha256::digest(text)));
-        let hash = |value: Value| canonical(&value).1;
+        let hash = |value: Value| canonical(&value, &OptionSets::default()).1;
         assert_eq!(hash(json!({"name": "a", "loss": 0.5})), of("{\"loss\":0.5}"));
         assert_eq!(hash(json!({"name": "a", "z": {"name": 1}})), of("{\"z\":{\"name\":1}}"));
         assert_eq!(hash(json!({"z": 1, "name": "a", "b": 2})), of("{\"b\":2,\"z\":1}"));

@@ -54,7 +54,6 @@ mod words;
 mod workload;
 
 pub use access::models_json;
-pub use canonical::canonical;
 pub use code::Code;
 pub use design::{Design, Dimension, Override, Start};
 pub use expand::Expanded;

@@ -54,8 +54,9 @@ impl Experiment {
                 Some(right) => right.document.duration_ns,
                 None => {
                     let made = self.cell(number, files)?;
+                    let duration_ns = made.duration_ns();
                     summary.flows.extend(made.rtts_ns.into_iter().map(|(name, _)| name));
-                    made.json["duration_ns"].as_u64().unwrap_or(0)
+                    duration_ns
                 }
             };
             summary.duration_ns = summary.duration_ns.saturating_add(duration_ns);
@@ -141,12 +142,15 @@ fn made(
     let (before, scenario) = kept.unzip();
     let before = before.unwrap_or_default();
     let built = Builder::new(document, files).renewed(None, before, &changed).ok()?;
-    let Built { mut json, rtts_ns, same, mut before, .. } = built;
-    let scenario = renewed(&mut json, scenario, &same)?;
+    let Built { mut json, options, rtts_ns, same, mut before, .. } = built;
+    let mut scenario = renewed(&mut json, scenario, &same)?;
+    if !same.nodes {
+        options.fill(&mut scenario)?;
+    }
     if !same.flows {
         flows.extend(rtts_ns.into_iter().map(|(name, _)| name));
     }
-    before.json = json;
+    (before.json, before.options) = (json, options);
     Some((before, scenario))
 }
 
@@ -224,7 +228,9 @@ mod tests {
         for number in 0..read.design.factors.count() as u64 {
             let whole = read.cell(number, &NoFiles).unwrap();
             let right = read.right(number, last, &NoFiles, &mut flows).unwrap();
-            assert_eq!(right.before.json, whole.json, "cell {number} of {file}");
+            let mut json = right.before.json.clone();
+            right.before.options.fill_json(&mut json);
+            assert_eq!(json, whole.json(), "cell {number} of {file}");
             assert_eq!(right.scenario, whole.scenario().unwrap(), "cell {number} of {file}");
             all.extend(whole.rtts_ns.into_iter().map(|(name, _)| name));
             last = Some(right);

@@ -60,19 +60,6 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Checks a scenario that is JSON already, without its text.
-    ///
-    /// # Errors
-    /// As [`Self::from_json`].
-    pub fn check_json(json: &serde_json::Value) -> Result<(), ScenarioError> {
-        use serde::Deserialize;
-        match Self::deserialize(json) {
-            Ok(scenario) => scenario.validate(),
-            // The reader of text names the field, and what was found.
-            Err(_) => Self::from_json(&json.to_string()).map(drop),
-        }
-    }
-
     /// Checks names, ranges and references. The engine that builds the network checks that routes
     /// exist.
     ///

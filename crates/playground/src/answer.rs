@@ -140,10 +140,10 @@ fn run(request: &Value, out: &mut Map<String, Value>) -> Result<(), Value> {
     out.insert("tables".to_owned(), tables.into());
     out.insert("digest".to_owned(), output.digest.into());
     out.insert("seed".to_owned(), cell.seed.into());
-    out.insert("duration_ns".to_owned(), cell.json["duration_ns"].clone());
+    out.insert("duration_ns".to_owned(), cell.duration_ns().into());
     out.insert("packets".to_owned(), output.packets.into());
     out.insert("events".to_owned(), output.events.into());
-    out.insert("scenario".to_owned(), cell.json);
+    out.insert("scenario".to_owned(), cell.json());
     Ok(())
 }
 

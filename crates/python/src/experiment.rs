@@ -1,8 +1,8 @@
 //! Experiment files: cells, the JSON Schema, quantities.
 
 use dumbbell_experiment::{
-    canonical, json_schema, Content, Context, Entry, Experiment as Reader, Files, Level, Located,
-    Metric, NoFiles, Override, Summary, Tree, Unreadable,
+    json_schema, Content, Context, Entry, Experiment as Reader, Files, Level, Located, Metric,
+    NoFiles, Override, Summary, Tree, Unreadable,
 };
 use dumbbell_model::catalogue::plugin::Facts;
 use pyo3::create_exception;
@@ -256,17 +256,20 @@ impl Experiment {
     fn cell(&self, number: u64, files: Bound<'_, PyAny>) -> PyResult<Cell> {
         let made = self.reader.cell(number, &Read { files }).map_err(refused)?;
         let levels = self.reader.design.factors.cell(number);
-        let (scenario, content) = canonical(&made.json);
-        let (unsampled, unsampled_content) = made.unsampled.as_ref().map(canonical).unzip();
+        let (scenario, content) = made.canonical();
+        let (duration_ns, sampled) = (made.duration_ns(), made.sampled);
+        let rtt_ns = made.rtts_ns.clone();
+        let (unsampled, unsampled_content) =
+            made.without_tables().map(|later| later.canonical()).unzip();
         Ok(Cell {
             labels: levels.iter().map(|level| level.label.clone()).collect(),
-            duration_ns: made.json["duration_ns"].as_u64().unwrap_or(0),
+            duration_ns,
             scenario,
             content,
             unsampled,
             unsampled_content: unsampled_content.flatten(),
-            sampled: made.sampled,
-            rtt_ns: made.rtts_ns,
+            sampled,
+            rtt_ns,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::complete::BaseRtts;
 use super::network::{Made, WAYS};
-use super::{Builder, Placed};
+use super::{Builder, OptionSets, Placed};
 use crate::flow::Jitter;
 use crate::graph::fixed_ns;
 use crate::limit::Pending;
@@ -19,8 +19,9 @@ type Nodes = (Vec<String>, [Vec<(String, Router)>; 2]);
 /// A scenario that was made, with what its parts were made of.
 #[derive(Default)]
 pub(crate) struct Before {
-    /// The scenario.
+    /// The scenario. Hosts lack their options.
     pub(crate) json: Value,
+    pub(crate) options: OptionSets,
     nodes: Nodes,
     numbers: BTreeMap<String, usize>,
     placed: Placed,
@@ -116,6 +117,7 @@ impl Builder<'_> {
         }
         self.numbers = std::mem::take(&mut before.numbers);
         self.nodes = taken(&mut before.json, "nodes");
+        self.options = std::mem::take(&mut before.options);
         true
     }
 
@@ -163,6 +165,7 @@ impl Builder<'_> {
     pub(super) fn before(&mut self, placed: Placed, rtts: BaseRtts) -> Before {
         Before {
             json: Value::Null,
+            options: OptionSets::default(),
             nodes: self.template_nodes(),
             numbers: std::mem::take(&mut self.numbers),
             placed,

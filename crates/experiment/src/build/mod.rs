@@ -3,9 +3,11 @@
 mod complete;
 mod kept;
 mod network;
+mod option_sets;
 mod traffic;
 
 pub(crate) use kept::{Before, Same};
+pub(crate) use option_sets::OptionSets;
 
 use crate::document::Document;
 use crate::files::Files;
@@ -24,14 +26,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A scenario, and where its parts stand in the file.
 pub(crate) struct Built {
+    /// The scenario. Hosts lack their options.
     pub(crate) json: Value,
+    pub(crate) options: OptionSets,
     /// Base RTT of each flow, ns.
     pub(crate) rtts_ns: Vec<(String, u64)>,
     pub(crate) sampling: Sampling,
     pub(crate) origins: Origins,
     /// Parts that equal those of the scenario before.
     pub(crate) same: Same,
-    /// Parts that the next scenario may take over; `json` is still empty.
+    /// Parts that the next scenario may take over; `json` and `options` are still empty.
     pub(crate) before: Before,
 }
 
@@ -41,6 +45,7 @@ pub(crate) struct Builder<'a> {
     files: &'a dyn Files,
     origins: Origins,
     nodes: Vec<Value>,
+    options: OptionSets,
     /// Indices of the nodes by name.
     numbers: BTreeMap<String, usize>,
     links: Vec<Value>,
@@ -75,6 +80,7 @@ impl<'a> Builder<'a> {
             files,
             origins: Origins::default(),
             nodes: Vec::new(),
+            options: OptionSets::default(),
             numbers: BTreeMap::new(),
             links: Vec::new(),
             pending: Vec::new(),
@@ -166,12 +172,20 @@ impl<'a> Builder<'a> {
         if !file.programs.is_empty() {
             json["programs"] = programs::scenario(&file.programs).into();
         }
-        Ok(Built { json, rtts_ns, sampling, origins: self.origins, same, before })
+        Ok(Built {
+            json,
+            options: self.options,
+            rtts_ns,
+            sampling,
+            origins: self.origins,
+            same,
+            before,
+        })
     }
 
     /// Options of a host; `None`: there is no such host.
     fn options(&self, host: &str) -> Option<&Options> {
-        self.nodes[*self.numbers.get(host)?]["tcp"].as_object()
+        self.options.of(*self.numbers.get(host)?)
     }
 
     /// Names of all hosts.

@@ -101,17 +101,20 @@ impl Builder<'_> {
             (None, None) => field("template"),
         };
         self.origins.entry("nodes", index, at);
-        let (own, defaults) = (own.copied().unwrap_or(&plain), defaults.copied().unwrap_or(&plain));
+        let defaults = defaults.copied().unwrap_or(&plain);
+        match own {
+            Some(own) => self.options.push(own.under(defaults)),
+            None => self.options.push_plain(|| plain.under(defaults)),
+        }
+        let own = own.copied().unwrap_or(&plain);
         let jitter_ns = own.processing_jitter_ns.or(defaults.processing_jitter_ns);
-        let mut made = json!({
+        json!({
             "name": name,
             "kind": "host",
             "spray": null,
             "processing_jitter_ns": jitter_ns.unwrap_or(0),
-        });
-        // Moved: `json!` copies what it is given.
-        made["tcp"] = own.under(defaults).into();
-        made
+            "tcp": null,
+        })
     }
 
     fn router(
@@ -123,6 +126,7 @@ impl Builder<'_> {
     ) -> Value {
         let at = if own.is_some() { below(&field(plural(kind)), name) } else { field("template") };
         self.origins.entry("nodes", self.nodes.len(), at);
+        self.options.push_none();
         let written = own.and_then(|own| own.spray.as_ref());
         let spray = written.or_else(|| template.and_then(|router| router.spray.as_ref()));
         json!({
@@ -144,13 +148,16 @@ impl Builder<'_> {
         if writes(DEFAULTS) || !self.nodes.iter().any(copies) {
             return;
         }
-        for node in &mut self.nodes {
-            let in_pages =
-                ["pages", "small_head"].iter().any(|kind| node["tcp"]["rx_segment"] == *kind);
-            if in_pages && !writes(text(node, "name")) {
-                node["tcp"]["rx_segment"] = "copied".into();
-            }
-        }
+        let nodes = &self.nodes;
+        self.options.change(|node, options| {
+            let mut in_pages = ["pages", "small_head"].iter();
+            let in_pages = in_pages.any(|kind| options["rx_segment"] == *kind);
+            (in_pages && !writes(text(&nodes[node], "name"))).then(|| {
+                let mut copied = options.clone();
+                copied.insert("rx_segment".to_owned(), "copied".into());
+                copied
+            })
+        });
     }
 
     /// The template's links with the changes of the file, then the file's own links.
