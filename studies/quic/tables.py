@@ -12,6 +12,7 @@ from dumbbell.studies.pages import Made, Runs, as_json, markdown, number, verdic
 
 PAGE = "README.md"
 ON_KERNEL = ("media", "queues")
+KERNEL_REPEATS = 3
 Row = dict[str, Any]
 
 
@@ -107,7 +108,7 @@ def tables(runs: Runs) -> Iterator[Made]:
     heads = {"stack": "stack", "cc": "control", "rtt": "RTT", "loss": "loss"}
     yield PAGE, "alone", alone(made["user_alone"], heads)
     if runs.allows("linux"):
-        theirs = as_json(runs.study(engine="linux", parts=ON_KERNEL))
+        theirs = as_json(runs.study(engine="linux", parts=ON_KERNEL, repeats=KERNEL_REPEATS))
         yield PAGE, "verdicts", verdict_lines(ours["claims"], theirs["claims"], number)
         yield PAGE, "media", media(made["media"], theirs["tables"]["media"])
         yield PAGE, "queues", queues(made["queues"], theirs["tables"]["queues"])
