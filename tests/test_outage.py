@@ -185,3 +185,29 @@ def test_what_is_lost_is_lost_by_the_link(tmp_path: Path) -> None:
     drops = dumbbell.run(file).drops.filter(pl.col("pipe").str.starts_with("failing"))
     assert set(drops["reason"]) == {"link_down"}
     assert drops["time_ns"].min() == 4000 * MS and drops["time_ns"].max() < 6500 * MS
+
+
+SHORT = """\
+dumbbell: 1
+name: short outage
+hosts: {s: {}, d: {}}
+routers: {r: {}, q: {}}
+links:
+  - {between: [s, r], delay: 1 ms}
+  - {name: line, between: [r, q], rate: 10 Mbit/s, delay: 9 ms, buffer: 40 packets,
+     changes: [{at: 4 s, state: down}, {at: 8 s, state: up}]}
+  - {between: [q, d], delay: 1 ms}
+flows: [{name: f, from: s, to: d, udp: 12 Mbit/s}]
+sampling: {interval: 20 ms, keep: [samples, queues]}
+duration: 12 s
+"""
+
+
+def test_a_link_that_is_down_has_no_queueing_delay(tmp_path: Path) -> None:
+    """UDP keeps the queue full while the link is up: no tenth of the samples has no delay."""
+    file = tmp_path / "e.yaml"
+    file.write_text(SHORT, encoding="utf-8")
+    found = METRICS["queue_delay_p10_ms"].measure(dumbbell.run(file))
+    (p10,) = found.filter(pipe="line/forward")["value"]
+    full_ms = 40 * 1514 * 8 / 1e4
+    assert 0.9 * full_ms < p10 <= full_ms + 1.3
