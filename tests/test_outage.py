@@ -86,6 +86,18 @@ def test_recovery_counts_from_the_end_of_the_outage() -> None:
     assert resume_s(two) == pytest.approx(0.3)
 
 
+def test_a_repaired_hole_is_no_recovery() -> None:
+    """40 late bytes at once make one window fast; the goodput of before is back 2 s later."""
+    before = [10 * n for n in range(11)]
+    hole = [100] * 7 + [140] + [142 + 2 * n for n in range(19)]
+    fast = [hole[-1] + 10 * n for n in range(1, 40)]
+    recovered = life(before + hole + fast, [(1000, 1500)])
+    # At 2.2 s the last five samples have 48 bytes, at 4.2 s and from then on 50.
+    assert recover_s(recovered) == pytest.approx(4.2 - 1.5)
+    # A life that ends before the goodput has stayed tells nothing.
+    assert math.isnan(recover_s(life(before + hole + fast[:10], [(1000, 1500)])))
+
+
 def test_times_of_outages() -> None:
     failing = spec(TEXT)["links"][2]["forward"]
     assert outages(failing, 12_000 * MS) == [(4000 * MS, 6500 * MS)]

@@ -213,7 +213,7 @@ def _changes(results: Tables, every: list[CellLine]) -> list[Markup]:
     factors = list(results.experiment.factors)
     left = len(factors) + sum(name in changes.WORDS for name in head)
     shown = table([*factors, *head], rows, left=left)
-    note = f"{changes.CAPTION} {changes.left_out(every)}".rstrip()
+    note = f"{changes.caption(head)} {changes.left_out(every)}".rstrip()
     return [shown, tag("p", note, class_="caption")]
 
 
@@ -247,13 +247,7 @@ def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[M
             levels = cell.levels.values() if place == 0 else [""] * len(factors)
             rows.append([*levels, name, *(texts.get(column, "") for column in columns)])
     shown = table(head, rows[:_MOST_ROWS], left=len(factors) + 1)
-    note = (
-        "Flows: goodput over its own life (of several the mean), its share at the bottleneck "
-        "(Σ: of all of them), mean RTT, retransmitted segments (spurious ones included), lost "
-        "datagrams and echoes. Links: throughput of frames and use while any flow is under way, "
-        "queueing delay under load, marked and dropped packets, Jain's index of the flows that "
-        "always have data."
-    )
+    note = overview.caption(every, columns)
     if len(rows) > _MOST_ROWS:
         note += f" {len(rows) - _MOST_ROWS} more rows: dumbbell run --json."
     parts = [shown, tag("p", note, class_="caption")]

@@ -145,9 +145,8 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
         drains = used is not None and used < UNDERUSED
         if least is not None and least > limit and not drains:
             words = (
-                f"{arrow(link.pipe)} has a standing queue (delay {number(least)} to "
-                f"{number(link.delay_p95_ms)} ms nearly all the time, median "
-                f"{number(link.delay_p50_ms)} ms)"
+                f"{arrow(link.pipe)} has a standing queue (delay p10 {number(least)}, median "
+                f"{number(link.delay_p50_ms)}, p95 {number(link.delay_p95_ms)} ms)"
             )
             yield least / limit, words, causes.of_standing_queue(cell, link)
     if all(link.delay_p10_ms is None for link in cell.links):
@@ -173,7 +172,7 @@ def _underused(cell: CellLine) -> Iterable[_Case]:
         (link,) = [link for link in cell.links if _use(cell, link) == max(used)][:1]
         who = f"{arrow(link.pipe)} carries only" if len(used) == 1 else "no link carries more than"
         loaded = _told_under_load(cell, link)
-        when = " under load" if loaded else ""
+        when = " over the time of load" if loaded else " while flows are under way"
         most = max(used) if len(used) == 1 else max(*used, _fullest(cell))
         words = f"{who} {_percent(most)} of what it could{when}"
         yield UNDERUSED / max(max(used), 1e-3), words, causes.of_underuse(cell, link, loaded=loaded)

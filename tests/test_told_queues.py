@@ -1,0 +1,88 @@
+"""Why queues stand, and what is dropped where: words beside the counters of the tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+import dumbbell
+from dumbbell.metrics import METRICS
+from dumbbell.metrics.numbers import number
+from dumbbell.results import Results
+from dumbbell.summary.cells import cells
+from dumbbell.summary.differences import _lower, reasons
+from dumbbell.summary.findings import findings
+from tests.helpers import ROOT
+
+TEXT = """\
+dumbbell: 1
+name: queues
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms, QUEUE}}
+flows: [{name: f, from: s1, to: d1, tcp: $cc}]
+factors: {cc: [CC]}
+duration: 20 s
+"""
+
+
+def ran(folder: Path, queue: str, cc: str = "reno") -> Results:
+    file = folder / "queues.yaml"
+    file.write_text(TEXT.replace("QUEUE", queue).replace("CC", cc), encoding="utf-8")
+    return dumbbell.run(file)
+
+
+def standing(results: Results) -> str:
+    (words,) = [one.sentence for one in findings(cells(results)) if one.rule == "standing queue"]
+    return words
+
+
+def test_a_queue_that_only_slow_start_fills_is_not_filled_until_it_drops(tmp_path: Path) -> None:
+    """Reno grows by a packet per RTT: after slow start no packet is lost for 20 s."""
+    results = ran(tmp_path, "buffer: 250 packets")
+    rows = results.queues.filter(pl.col("pipe") == "bottleneck/forward")
+    middle = rows.filter(pl.col("time_ns") <= 10_000_000_000)["dropped_overflow_packets"]
+    assert middle.max() == rows["dropped_overflow_packets"].max() != 0
+    late = METRICS["late_overflow_packets"].measure(results).filter(pipe="bottleneck/forward")
+    assert late["value"].item() == 0
+    words = standing(results)
+    assert "until it drops" not in words
+    assert "in the second half of the load what Reno has in flight fits into it" in words
+
+
+def test_a_queue_that_is_filled_again_and_again_is_said_to_be(tmp_path: Path) -> None:
+    results = ran(tmp_path, "buffer: 60 packets")
+    rows = results.queues.filter(pl.col("pipe") == "bottleneck/forward")
+    load_end = int(results.flows["end_ns"].item())
+    begin = (int(results.flows["start_ns"].item()) + load_end) / 2
+    counted = pl.col("dropped_overflow_packets")
+    before = rows.filter(pl.col("time_ns") <= begin).select(counted.max()).item()
+    after = rows.filter(pl.col("time_ns") <= load_end).select(counted.max()).item()
+    late = METRICS["late_overflow_packets"].measure(results).filter(pipe="bottleneck/forward")
+    assert late["value"].item() == after - before > 0
+    assert "and Reno fills it until it drops" in standing(results)
+
+
+def test_a_queue_below_the_target_of_codel_has_that_cause(tmp_path: Path) -> None:
+    """200 µs of base RTT, 300 packets at 1 Gbit/s: CoDel waits for 5 ms, and sees 3.6."""
+    text = "forward: {rate: 1 Gbit/s, queue: {codel: {limit: 300 packets}}}"
+    file = tmp_path / "e.yaml"
+    made = TEXT.replace(
+        "rate: 10 Mbit/s, rtt: 20 ms, QUEUE", f"rate: 1 Gbit/s, rtt: 200 us, {text}"
+    )
+    file.write_text(made.replace("CC", "cubic").replace("20 s", "0.3 s"), encoding="utf-8")
+    words = standing(dumbbell.run(file))
+    assert "CoDel signals nothing below its target of 5 ms; the queue limit is 300 packets" in words
+
+
+def test_random_losses_beside_more_of_other_drops_have_their_share() -> None:
+    """BBR's drops of 1.4 % are overflow, but for a tenth of a percent."""
+    every = cells(dumbbell.run(ROOT / "examples" / "joint-trace.yaml", repeats=1))
+    cubic, bbr = (cell.links[0] for cell in every)
+    assert bbr.drops["overflow"] > 10 * bbr.drops["random loss"] > 0
+    each = [100 * link.drops["random loss"] for link in (cubic, bbr)]
+    shares = f"{number(each[0])} / {number(each[1])} % of the packets"
+    assert f"BBR does not take random losses ({shares}) for congestion" in reasons(every)
+
+
+def test_an_article_is_no_name() -> None:
+    assert _lower("A queue") == "a queue" and _lower("ECN marks") == "ECN marks"
