@@ -97,7 +97,7 @@ def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
     factors = list(results.experiment.factors)
     repeats = repeats_range(results.runs, factors)
     several = repeats[1] > 1
-    notes = [TIMES] if lives_differ(results) else []
+    notes = [TIMES] if lives_differ(results) and any(cell.flows for cell in every) else []
     count = repeats_words(repeats) + (": mean ± half the 95 % interval" if several else "")
     if (more := len(every) - _MAX_CELLS) > 0:
         notes.append(f"{more} more cells: dumbbell report, or --json")
