@@ -69,7 +69,7 @@ COLUMNS = {
 TIMES = "Mbit/s: of a flow over its own life, of a link while any flow is under way"
 #: Column → what it says of flows, and of links.
 _OF_FLOWS = {
-    "rate": "goodput over its own life (of several the mean)",
+    "rate": "goodput over its own life",
     "share": "its share at the bottleneck (Σ: of all of them)",
     "joint": (
         "its share at the bottleneck while all flows that always have data send (Σ: of all of them)"
@@ -150,7 +150,9 @@ def caption(cells: list[CellLine], columns: list[str]) -> str:
     told = []
     of_flows = [_flow_line(flow, False)[1] for cell in cells for flow in cell.flows]
     of_links = [_link_line(link)[1] for cell in cells for link in shown(cell.links)]
-    for what, words, lines_ in ("Flows", _OF_FLOWS, of_flows), ("Links", _OF_LINKS, of_links):
+    folded = any(flow.count > 1 for cell in cells for flow in cell.flows)
+    flows = "Flows (of several the mean)" if folded else "Flows"
+    for what, words, lines_ in (flows, _OF_FLOWS, of_flows), ("Links", _OF_LINKS, of_links):
         filled = {column for row in lines_ for column in row}.intersection(columns)
         parts = [text for column, text in words.items() if column in filled]
         told += [f"{what}: {', '.join(parts)}."] if parts else []
