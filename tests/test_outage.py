@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 import dumbbell
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError
+from dumbbell.figures.over_time import over_time
 from dumbbell.limits.outages import outages, union, within
 from dumbbell.limits.pipes import capacity_bits
 from dumbbell.metrics import METRICS
@@ -223,3 +226,14 @@ def test_a_link_that_is_down_has_no_queueing_delay(tmp_path: Path) -> None:
     (p10,) = found.filter(pipe="line/forward")["value"]
     full_ms = 40 * 1514 * 8 / 1e4
     assert 0.9 * full_ms < p10 <= full_ms + 1.3
+
+
+def test_a_line_of_a_queueing_delay_breaks_off_in_an_outage(tmp_path: Path) -> None:
+    """It was drawn straight through, or at 0: there is no queue."""
+    file = tmp_path / "e.yaml"
+    file.write_text(SHORT, encoding="utf-8")
+    data = over_time(dumbbell.run(file)).spec["data"]["values"]
+    rows = [row for row in csv.DictReader(io.StringIO(data)) if row["line"] == "line/forward"]
+    inside = [row["value"] for row in rows if 4.03 < float(row["s"]) < 8]
+    assert inside == [""]
+    assert all(float(row["value"]) > 0 for row in rows if 1 < float(row["s"]) < 4)
