@@ -53,7 +53,7 @@ def panels(
     writer.writerow(["panel", "line", "s", "value"])
     for panel, line, at, value in points:
         # Without a value a line breaks off.
-        known = "" if math.isnan(value) else f"{value:.5g}"
+        known = "NaN" if math.isnan(value) else f"{value:.5g}"
         writer.writerow((panel, series_name(line), f"{at:.7g}", known))
     data = alt.InlineData(values=text.getvalue(), format=alt.CsvDataFormat(type="csv"))
     look = series_of(lines, algorithms)
