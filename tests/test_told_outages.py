@@ -38,7 +38,7 @@ def test_an_idle_line_after_an_outage_names_the_time_out_that_ends_it(handover: 
     (words,) = [one.sentence for one in findings(cells(handover)) if one.rule == "underused"]
     resumed = METRICS["resume_s"].measure(handover)["value"].max()
     assert isinstance(resumed, float) and resumed > 5
-    assert f"until {resumed:.2f} s after the outage: its RTO doubles with each time-out" in words
+    assert f"until {resumed:.2f} s after an outage: its RTO doubles with each time-out" in words
 
 
 def test_each_path_of_a_flow_has_a_row(handover: Results) -> None:

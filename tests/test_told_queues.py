@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +11,8 @@ import dumbbell
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number
 from dumbbell.results import Results
-from dumbbell.summary.cells import cells
+from dumbbell.summary.causes import of_standing_queue
+from dumbbell.summary.cells import CellLine, cells
 from dumbbell.summary.differences import _lower, reasons
 from dumbbell.summary.findings import findings
 from tests.helpers import ROOT
@@ -86,3 +88,60 @@ def test_random_losses_beside_more_of_other_drops_have_their_share() -> None:
 
 def test_an_article_is_no_name() -> None:
     assert _lower("A queue") == "a queue" and _lower("ECN marks") == "ECN marks"
+
+
+BESIDE_UDP = """\
+dumbbell: 1
+name: beside
+template: {dumbbell: {pairs: 3, rate: 8 Mbit/s, rtt: 30 ms, buffer: 100 packets}}
+flows:
+  - {name: one, from: s1, to: d1, tcp: reno}
+  - {name: two, from: s2, to: d2, tcp: cubic}
+  - {name: cam, from: s3, to: d3, udp: UDP, start: 2 s}
+duration: 12 s
+"""
+
+
+def beside(folder: Path, udp: str) -> CellLine:
+    file = folder / "beside.yaml"
+    file.write_text(BESIDE_UDP.replace("UDP", udp), encoding="utf-8")
+    (cell,) = cells(dumbbell.run(file))
+    return cell
+
+
+TWO_HOPS = """\
+dumbbell: 1
+name: hops
+hosts: {a: , b: , c: , d: }
+routers: {r1: , r2: , r3: }
+links:
+  - {between: [a, r1]}
+  - {between: [b, r2]}
+  - {name: first, between: [r1, r2], rate: 10 Mbit/s, delay: 5 ms, buffer: 50 packets}
+  - {name: second, between: [r2, r3], rate: 8 Mbit/s, delay: 20 ms, buffer: 100 packets}
+  - {between: [r3, c]}
+  - {between: [r3, d]}
+flows:
+  - {name: cam, from: a, to: c, udp: 9 Mbit/s, start: 5 s, stop: 15 s}
+  - {name: file, from: a, to: d, tcp: reno}
+  - {name: other, from: b, to: d, tcp: cubic}
+duration: 25 s
+"""
+
+
+def test_of_flows_beside_datagrams_none_takes_most(tmp_path: Path) -> None:
+    """`file (Reno) takes 4 % while all send`: it has more than the other, but not much."""
+    (tmp_path / "hops.yaml").write_text(TWO_HOPS, encoding="utf-8")
+    (cell,) = cells(dumbbell.run(tmp_path / "hops.yaml"))
+    shares = {flow.title: flow.joint_share or 0.0 for flow in cell.flows}
+    assert shares["cam (UDP)"] > 0.9
+    (words,) = [one.sentence for one in findings([cell]) if one.rule == "unequal shares"]
+    assert f"UDP takes {100 * shares['cam (UDP)']:.3g} % and file (Reno) " in words
+
+
+def test_datagrams_below_the_rate_are_no_overload(tmp_path: Path) -> None:
+    """A link that is idle at times carries less than its rate, and may less than they send."""
+    cell = beside(tmp_path, "4 Mbit/s")
+    (link,) = cell.links
+    idle = replace(link, throughput_mbps=3.0)
+    assert "UDP sends more than the link carries" not in of_standing_queue(cell, idle)

@@ -86,7 +86,8 @@ def _filling(cell: CellLine, link: LinkLine) -> set[str]:
     """Algorithms of the flows that fill a queue."""
     flows = [flow for flow in at(cell, link.pipe) if flow.algorithm != "ping"]
     kinds = {flow.algorithm for flow in flows if _share(cell, flow.algorithm) > _MUCH}
-    if _sent_mbps(flows, "UDP") > link.throughput_mbps:
+    rates = cell.setting.pipes[link.pipe].rates_bps if cell.setting else None
+    if _sent_mbps(flows, "UDP") > max(link.throughput_mbps, rates[1] * 1e-6 if rates else 0.0):
         return {"UDP"}
     if bulk := {flow.algorithm for flow in flows if flow.bulk}:
         # A flow that always has data fills the queue, even at a small share of the rate.
@@ -201,7 +202,7 @@ def _backed_off(cell: CellLine, link: LinkLine) -> str:
     longest = max(waits, key=lambda flow: (flow.resume_s or 0.0, len(flow.title)))
     return (
         f"{longest.title} has no new data at its receiver until {number(longest.resume_s)} s after "
-        "the outage: its RTO doubles with each time-out, so the next comes late"
+        "an outage: its RTO doubles with each time-out, so the next comes late"
     )
 
 

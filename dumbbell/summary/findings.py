@@ -244,6 +244,13 @@ def _unequal(cell: CellLine) -> Iterable[_Case]:
     most = max(groups, key=lambda flow: (flow.joint_share or 0.0) / flow.count)
     share = _percent(most.joint_share or 0.0)
     taken = f"; {most.title} takes {share} while all send" if len(groups) > 1 else ""
+    datagrams = sum(
+        flow.joint_share or 0.0
+        for flow in causes.at(cell, link.pipe)
+        if flow.algorithm == "UDP" and flow.bulk is False
+    )
+    if taken and datagrams > (most.joint_share or 0.0):
+        taken = f"; UDP takes {_percent(datagrams)} and {most.title} {share} while all send"
     yield gravity, f"{words}{taken})", of_unequal_shares(cell, most)
 
 
