@@ -249,3 +249,10 @@ def test_a_run_above_the_limits_can_be_allowed(tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, ["advise", str(file), "--allow", "events=1"])
     assert refused.exit_code == 2 and "allow it: --allow events=" in refused.output
     assert CliRunner().invoke(app, ["advise", str(file), "--allow", "all"]).exit_code in (0, 1)
+
+
+def test_a_goodput_beside_the_rate_of_a_link_names_its_flow(tmp_path: Path) -> None:
+    """Of two flows, one had 4.83 Mbit/s: that looked like what the line carries."""
+    text = (Path(__file__).parents[2] / "examples" / "bufferbloat.yaml").read_text("utf-8")
+    (evidence,) = [one.evidence for one in judge(text, "e.yaml").advice if one.rule == "buffer"]
+    assert re.search(r"\(95 %\) at 4\.\d+ Mbit/s \(flow1\); with limit \d+: ", evidence)
