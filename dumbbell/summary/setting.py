@@ -141,7 +141,7 @@ def setting(scenario: str, flows: Iterable[str]) -> Setting:
     flows_of = {flow["name"]: flow for flow in spec["flows"]}
     backups = {
         one["name"]
-        for one in spec["connections"]
+        for one in spec.get("connections", ())
         if any(subflow["backup"] for subflow in one["subflows"])
     }
     for name in dict.fromkeys(flows):
