@@ -17,7 +17,7 @@ from dumbbell.errors import ExperimentError
 from dumbbell.figures.over_time import over_time
 from dumbbell.limits.outages import outages, union, within
 from dumbbell.limits.pipes import capacity_bits
-from dumbbell.metrics import METRICS
+from dumbbell.metrics import METRICS, Metric
 from dumbbell.metrics.outage import Life, recover_s, resume_s, stall_s
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.summary import changes
@@ -237,3 +237,18 @@ def test_a_line_of_a_queueing_delay_breaks_off_in_an_outage(tmp_path: Path) -> N
     inside = [row["value"] for row in rows if 4.03 < float(row["s"]) < 8]
     assert inside == ["NaN"]
     assert all(float(row["value"]) > 0 for row in rows if 1 < float(row["s"]) < 4)
+
+
+def test_a_time_of_some_runs_says_of_how_many(
+    results: dumbbell.Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mean of those that recovered hid those that did not."""
+
+    def some(_: object, metric: Metric) -> pl.DataFrame:
+        count = 2 if metric.name == "recover_s" else 3
+        row = {"flow": "f", "kind": "tcp", "mean": 2.5, "low": math.nan, "high": math.nan}
+        return pl.DataFrame([{**row, "count": count}])
+
+    monkeypatch.setattr(table, "over_repeats", some)
+    assert table.rows(results) == [["f", "2.50", "2.50", "2.50", "2.50 in 2 of 3 runs"]]
+    assert "–" not in table.caption(table.rows(results))

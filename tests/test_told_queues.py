@@ -13,8 +13,9 @@ from dumbbell.metrics.numbers import number
 from dumbbell.results import Results
 from dumbbell.summary.causes import of_standing_queue
 from dumbbell.summary.cells import CellLine, cells
+from dumbbell.summary.contrasts import contrasts
 from dumbbell.summary.differences import _lower, reasons
-from dumbbell.summary.findings import findings
+from dumbbell.summary.findings import findings, nothing_stands_out
 from tests.helpers import ROOT
 
 TEXT = """\
@@ -145,3 +146,49 @@ def test_datagrams_below_the_rate_are_no_overload(tmp_path: Path) -> None:
     (link,) = cell.links
     idle = replace(link, throughput_mbps=3.0)
     assert "UDP sends more than the link carries" not in of_standing_queue(cell, idle)
+
+
+MARKS = """\
+dumbbell: 1
+name: marks
+template:
+  dumbbell:
+    rate: 25 Mbit/s
+    rtt: 60 ms
+    forward: {queue: {codel: {ecn: true, limit: 400 packets}}, loss: 0.1 %}
+hosts: {defaults: {tcp_ecn: $ecn}}
+flows: [{name: one, from: s1, to: d1, tcp: reno, start_jitter: 1 s}]
+duration: 15 s
+factors: {ecn: [0, 1]}
+repeats: 3
+"""
+
+
+def test_what_differs_in_the_table_is_not_said_to_stay_the_same(tmp_path: Path) -> None:
+    """Delays of 0.8 and 1.7 ms matter little at an RTT of 60 ms, but are not within 10 %."""
+    (tmp_path / "e.yaml").write_text(MARKS, encoding="utf-8")
+    results = dumbbell.run(tmp_path / "e.yaml")
+    every = cells(results)
+    delays = [cell.worst["delay_p95_ms"] for cell in every]
+    assert max(delays) > 1.1 * min(delays)
+    told = " ".join(contrasts(every, results))
+    assert "queueing delay (p95)" not in told.partition("No factor changes")[2]
+
+
+TWO_WAYS = """\
+dumbbell: 1
+name: ways
+template: {dumbbell: {pairs: 2, rate: 10 Mbit/s, rtt: 20 ms, buffer: 20 packets}}
+flows:
+  - {name: down, from: s1, to: d1, tcp: cubic}
+  - {name: up, from: d2, to: s2, tcp: cubic, start: 8 s}
+duration: 12 s
+"""
+
+
+def test_a_link_with_bulk_traffic_that_is_idle_at_times_is_not_denied(tmp_path: Path) -> None:
+    """`no idle line` stood below a link that carried half of what it could."""
+    (tmp_path / "e.yaml").write_text(TWO_WAYS, encoding="utf-8")
+    every = cells(dumbbell.run(tmp_path / "e.yaml"))
+    words = nothing_stands_out(every)
+    assert "idle" not in words and "a link at 90 % or more" in words

@@ -224,7 +224,8 @@ def _outages(results: Tables) -> list[Markup]:
         return []
     factors = list(results.experiment.factors)
     shown = table([*factors, *outages.HEAD], rows[: outages.MOST_ROWS], left=len(factors) + 1)
-    note = f"{outages.CAPTION} {left_out(len(rows), outages.MOST_ROWS)}".rstrip()
+    told = outages.caption(rows[: outages.MOST_ROWS])
+    note = f"{told} {left_out(len(rows), outages.MOST_ROWS)}".rstrip()
     return [shown, tag("p", note, class_="caption")]
 
 

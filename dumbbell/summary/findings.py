@@ -85,10 +85,13 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     queues = any(link.delay_p10_ms is not None for cell in cells for link in cell.links)
     drops = all(link.dropped is not None for cell in cells for link in cell.links)
     bulk = any(cell.bulk for cell in cells)
+    used = any(_use(cell, link) is not None for cell in cells if cell.bulk for link in cell.links)
+    full = f"a link at {100 * UNDERUSED:.0f} % or more{' in each cell' if len(cells) > 1 else ''}"
     senders = [flow for cell in cells for flow in cell.flows if flow.algorithm not in _NO_SENDERS]
     counted = all(flow.timeouts is not None for flow in senders)
     looked = [
-        *(["no starvation", "no idle line"] if bulk else []),
+        *(["no starvation"] if bulk else []),
+        *([full] if used else []),
         *(["no standing queue"] if queues else []),
         *([f"no link that drops more than {_percent(LOSSY)}"] if drops else []),
         *([_few_time_outs(senders)] if senders and counted else []),
