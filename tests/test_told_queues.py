@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 import dumbbell
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number
+from dumbbell.report.experiment import experiment_page
 from dumbbell.results import Results
 from dumbbell.summary.causes import of_standing_queue
 from dumbbell.summary.cells import CellLine, cells
@@ -191,4 +193,26 @@ def test_a_link_with_bulk_traffic_that_is_idle_at_times_is_not_denied(tmp_path: 
     (tmp_path / "e.yaml").write_text(TWO_WAYS, encoding="utf-8")
     every = cells(dumbbell.run(tmp_path / "e.yaml"))
     words = nothing_stands_out(every)
-    assert "idle" not in words and "a link at 90 % or more" in words
+    assert "idle" not in words and "a link at 90 % or more under load" in words
+
+
+ARRIVING = """\
+dumbbell: 1
+name: arriving
+template: {dumbbell: {pairs: 2, rate: 20 Mbit/s, rtt: 20 ms, buffer: 1 BDP}}
+flows:
+  - {name: one, from: s1, to: d1, tcp: cubic}
+  - {name: film, from: s2, to: d2, udp: 3 Mbit/s}
+arrivals:
+  - {name: pages, from: s1, to: d1, load: 6 Mbit/s, size: {exponential: {mean: 60 KB}}, tcp: cubic}
+duration: 5 s
+"""
+
+
+def test_shares_beside_arrivals_say_what_they_leave_out(tmp_path: Path) -> None:
+    """Shares of 100 % in all stood beside arrivals that carried a third."""
+    (tmp_path / "e.yaml").write_text(ARRIVING, encoding="utf-8")
+    results = dumbbell.run(tmp_path / "e.yaml")
+    every = cells(results)
+    assert sum(flow.joint_share or 0.0 for flow in every[0].flows) == pytest.approx(1)
+    assert "Shares leave out what flows of arrivals carry." in experiment_page(results)

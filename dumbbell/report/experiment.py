@@ -17,6 +17,7 @@ from dumbbell.figures import Figure, plot
 from dumbbell.figures.across import across
 from dumbbell.figures.figure import unchecked
 from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.arrivals import processes
 from dumbbell.report.measured import measured_files
 from dumbbell.report.parts import closing, navigation, topologies, warning
 from dumbbell.report.programs import programs_part
@@ -248,7 +249,7 @@ def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[M
             levels = cell.levels.values() if place == 0 else [""] * len(factors)
             rows.append([*levels, name, *(texts.get(column, "") for column in columns)])
     shown = table(head, rows[:_MOST_ROWS], left=len(factors) + 1)
-    note = overview.caption(every, columns)
+    note = overview.caption(every, columns, arrivals=bool(processes(results)))
     if len(rows) > _MOST_ROWS:
         note += f" {len(rows) - _MOST_ROWS} more rows: dumbbell run --json."
     parts = [shown, tag("p", note, class_="caption")]

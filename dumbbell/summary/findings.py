@@ -86,7 +86,8 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     drops = all(link.dropped is not None for cell in cells for link in cell.links)
     bulk = any(cell.bulk for cell in cells)
     used = any(_use(cell, link) is not None for cell in cells if cell.bulk for link in cell.links)
-    full = f"a link at {100 * UNDERUSED:.0f} % or more{' in each cell' if len(cells) > 1 else ''}"
+    each = " in each cell" if len(cells) > 1 else ""
+    full = f"a link at {100 * UNDERUSED:.0f} % or more under load{each}"
     senders = [flow for cell in cells for flow in cell.flows if flow.algorithm not in _NO_SENDERS]
     counted = all(flow.timeouts is not None for flow in senders)
     looked = [

@@ -145,8 +145,8 @@ def lines(cell: CellLine, intervals: bool = True) -> list[Line]:
     return flows + [_link_line(link) for link in shown(cell.links)]
 
 
-def caption(cells: list[CellLine], columns: list[str]) -> str:
-    """Sentences about the columns shown."""
+def caption(cells: list[CellLine], columns: list[str], *, arrivals: bool = False) -> str:
+    """Sentences about the columns shown. `arrivals`: flows arrive at random beside those shown."""
     told = []
     of_flows = [_flow_line(flow, False)[1] for cell in cells for flow in cell.flows]
     of_links = [_link_line(link)[1] for cell in cells for link in shown(cell.links)]
@@ -156,6 +156,8 @@ def caption(cells: list[CellLine], columns: list[str]) -> str:
         filled = {column for row in lines_ for column in row}.intersection(columns)
         parts = [text for column, text in words.items() if column in filled]
         told += [f"{what}: {', '.join(parts)}."] if parts else []
+    if arrivals and not {"share", "joint"}.isdisjoint(columns):
+        told.append("Shares leave out what flows of arrivals carry.")
     return " ".join(told)
 
 
