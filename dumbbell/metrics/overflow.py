@@ -14,9 +14,10 @@ def _measure(tables: Tables) -> pl.DataFrame:
     """Growth of the counter from the last sample before the half to the last before the end."""
     middle_ns = (pl.col("load_start_ns") + pl.col("load_end_ns")) / 2
     counted = present("dropped_overflow_packets")
+    windows = load_windows(tables)
     found = [pl.DataFrame(schema={"run": pl.String, "pipe": pl.String, "value": pl.Float64})]
     for part in tables.parts("queues", ("pipe", "time_ns", "dropped_overflow_packets")):
-        rows = part.join(load_windows(tables), on="run")
+        rows = part.join(windows, on="run")
         rows = rows.filter(pl.col("time_ns") <= pl.col("load_end_ns"))
         before = counted.filter(pl.col("time_ns") <= middle_ns).max().fill_null(0)
         grown = (counted.max() - before).cast(pl.Float64)
