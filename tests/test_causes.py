@@ -71,13 +71,13 @@ def test_changes_of_a_link_begin_phases(tmp_path: Path) -> None:
     cell, _ = ran(tmp_path, forward=forward)
     assert [(one.begin_s, one.end_s) for one in cell.phases] == [(0, 10), (10, 20)]
     words = sentence(cell, "underused")
-    assert "use 0–10 s 100 %" in words and "10–20 s (5 % loss) " in words
+    assert "use by phase 0–10 s 100 %" in words and "10–20 s (5 % loss) " in words
 
 
 def test_a_policer_with_a_small_burst_is_named(tmp_path: Path) -> None:
     long = "{policer: {rate: 5 Mbit/s, burst: BURST}, delay: 50 ms}"
     cell, _ = ran(tmp_path, forward=long.replace("BURST", "6 KB"))
-    assert "its policer has no queue, and a burst of 6.14 kB is" in sentence(cell, "underused")
+    assert "its policer has no queue, and a burst of 6 KiB is" in sentence(cell, "underused")
     # A BDP of burst: 5 Mbit/s × 60 ms.
     enough, _ = ran(tmp_path, forward=long.replace("BURST", "60 KB"))
     assert "policer has no queue" not in "".join(one.sentence for one in findings([enough]))
@@ -87,7 +87,7 @@ def test_a_small_receive_buffer_is_named(tmp_path: Path) -> None:
     tcp = "{congestion_control: reno, receiver: {tcp_rmem: 4096 16384 20000}}"
     cell, _ = ran(tmp_path, f"  - {{from: s1, to: d1, tcp: {tcp}}}", buffer="2 BDP")
     words = sentence(cell, "underused")
-    assert "of the receive buffer (tcp_rmem) of at most 20 kB half is window, 0.4 BDP" in words
+    assert "of the receive buffer (tcp_rmem) of at most 19.53 KiB half is window, 0.4 BDP" in words
     # 20 kB are less than the BDP: 10 Mbit/s × 20 ms = 25 kB.
     assert cell.goodput_mbps is not None and cell.goodput_mbps < 0.8 * 10
 
@@ -134,7 +134,7 @@ def test_a_limit_in_bytes_is_told_in_bytes(tmp_path: Path) -> None:
     """A queue of short packets holds more of them."""
     cell, _ = ran(tmp_path, buffer="250000 bytes")
     words = sentence(cell, "standing queue")
-    assert "the queue limit is 250 kB, about 165 full packets (200 ms of full frames)" in words
+    assert "the queue limit is 244.1 KiB, about 165 full packets (200 ms of full frames)" in words
 
 
 def test_a_setting_has_limits_and_base_rtts(tmp_path: Path) -> None:

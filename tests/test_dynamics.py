@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dumbbell
@@ -69,6 +70,24 @@ def test_constant_rates_are_smooth_and_have_their_share_at_once(tmp_path: Path) 
     assert measured(tmp_path, rates, "min_max_ratio")[""] == pytest.approx(0.5, rel=0.01)
     product = measured(tmp_path, rates, "product_fairness")[""]
     assert product == pytest.approx(math.sqrt(8) / 3, rel=0.01)
+
+
+def test_a_fair_share_of_one_stretch_is_not_yet_reached() -> None:
+    """The last flow has its share in stretch 2 alone, and from stretch 6 on."""
+    step = 10**8
+    edges = np.arange(21) * step
+    shares = np.array([0.1, 0.1, 0.5, 0.1, 0.1, 0.1] + [0.45] * 14)
+    samples = {
+        flow: pl.DataFrame({"time_ns": edges, "delivered_bytes": np.append(0, sent)})
+        for flow, sent in (
+            ("first", np.cumsum(1000 - 1000 * shares).astype(int)),
+            ("last", np.cumsum(1000 * shares).astype(int)),
+        )
+    }
+    found = dynamics._until_fair(samples, ["first", "last"], "last", 0, step)
+    assert found == pytest.approx(0.7)
+    short = {flow: one[:11] for flow, one in samples.items()}
+    assert math.isnan(dynamics._until_fair(short, ["first", "last"], "last", 0, step))
 
 
 def test_controls_converge_and_oscillate_as_known(tmp_path: Path) -> None:

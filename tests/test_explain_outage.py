@@ -52,3 +52,26 @@ def test_an_application_that_writes_now_and_then_writes_all_the_time(tmp_path: P
     words = told(tmp_path, PACED, "telemetry", "5 s")
     assert "limited by its application" in words and "it writes 1024 bytes every 100 ms" in words
     assert "wrote again" not in words
+
+
+BOTH_WAYS = """\
+dumbbell: 1
+name: both ways
+template: {dumbbell: {rate: 20 Mbit/s, rtt: 40 ms, buffer: 100 packets}}
+links:
+  - {name: bottleneck, changes: [{at: 8 s, state: down}, {at: 10 s, state: up}]}
+flows:
+  - {name: up, from: s1, to: d1, tcp: cubic}
+duration: 12 s
+"""
+
+
+def test_a_dropped_retransmission_is_one_and_its_cause_a_lost_ack(tmp_path: Path) -> None:
+    """What the timer repeats had arrived before the outage, whose ACKs were lost in it."""
+    words = told(tmp_path, BOTH_WAYS, "up", "8.5 s")
+    happened, _, why = words.partition(" Why ")
+    assert "The retransmission of segment" in happened and "was dropped" in happened
+    assert "ACKs that covered segment" in why and "itself had arrived at 7.9" in why
+    assert "The next retransmission of segment" in why
+    # 109 segments behind it were lost, whatever the sender concluded.
+    assert "learned that nothing was lost" not in why

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from pathlib import Path
 
@@ -12,9 +14,10 @@ import pytest
 import dumbbell
 from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError
+from dumbbell.figures.over_time import over_time
 from dumbbell.limits.outages import outages, union, within
 from dumbbell.limits.pipes import capacity_bits
-from dumbbell.metrics import METRICS
+from dumbbell.metrics import METRICS, Metric
 from dumbbell.metrics.outage import Life, recover_s, resume_s, stall_s
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.summary import changes
@@ -84,6 +87,18 @@ def test_recovery_counts_from_the_end_of_the_outage() -> None:
     # Of several outages the longest.
     two = life(before + flat + slow + fast, [(500, 600), (1000, 1500)])
     assert resume_s(two) == pytest.approx(0.3)
+
+
+def test_a_repaired_hole_is_no_recovery() -> None:
+    """40 late bytes at once make one window fast; the goodput of before is back 2 s later."""
+    before = [10 * n for n in range(11)]
+    hole = [100] * 7 + [140] + [142 + 2 * n for n in range(19)]
+    fast = [hole[-1] + 10 * n for n in range(1, 40)]
+    recovered = life(before + hole + fast, [(1000, 1500)])
+    # At 2.2 s the last five samples have 48 bytes, at 4.2 s and from then on 50.
+    assert recover_s(recovered) == pytest.approx(4.2 - 1.5)
+    # A life that ends before the goodput has stayed tells nothing.
+    assert math.isnan(recover_s(life(before + hole + fast[:10], [(1000, 1500)])))
 
 
 def test_times_of_outages() -> None:
@@ -185,3 +200,55 @@ def test_what_is_lost_is_lost_by_the_link(tmp_path: Path) -> None:
     drops = dumbbell.run(file).drops.filter(pl.col("pipe").str.starts_with("failing"))
     assert set(drops["reason"]) == {"link_down"}
     assert drops["time_ns"].min() == 4000 * MS and drops["time_ns"].max() < 6500 * MS
+
+
+SHORT = """\
+dumbbell: 1
+name: short outage
+hosts: {s: {}, d: {}}
+routers: {r: {}, q: {}}
+links:
+  - {between: [s, r], delay: 1 ms}
+  - {name: line, between: [r, q], rate: 10 Mbit/s, delay: 9 ms, buffer: 40 packets,
+     changes: [{at: 4 s, state: down}, {at: 8 s, state: up}]}
+  - {between: [q, d], delay: 1 ms}
+flows: [{name: f, from: s, to: d, udp: 12 Mbit/s}]
+sampling: {interval: 20 ms, keep: [samples, queues]}
+duration: 12 s
+"""
+
+
+def test_a_link_that_is_down_has_no_queueing_delay(tmp_path: Path) -> None:
+    """UDP keeps the queue full while the link is up: no tenth of the samples has no delay."""
+    file = tmp_path / "e.yaml"
+    file.write_text(SHORT, encoding="utf-8")
+    found = METRICS["queue_delay_p10_ms"].measure(dumbbell.run(file))
+    (p10,) = found.filter(pipe="line/forward")["value"]
+    full_ms = 40 * 1514 * 8 / 1e4
+    assert 0.9 * full_ms < p10 <= full_ms + 1.3
+
+
+def test_a_line_of_a_queueing_delay_breaks_off_in_an_outage(tmp_path: Path) -> None:
+    """It was drawn straight through, or at 0: there is no queue."""
+    file = tmp_path / "e.yaml"
+    file.write_text(SHORT, encoding="utf-8")
+    data = over_time(dumbbell.run(file)).spec["data"]["values"]
+    rows = [row for row in csv.DictReader(io.StringIO(data)) if row["line"] == "line/forward"]
+    inside = [row["value"] for row in rows if 4.03 < float(row["s"]) < 8]
+    assert inside == ["NaN"]
+    assert all(float(row["value"]) > 0 for row in rows if 1 < float(row["s"]) < 4)
+
+
+def test_a_time_of_some_runs_says_of_how_many(
+    results: dumbbell.Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mean of those that recovered hid those that did not."""
+
+    def some(_: object, metric: Metric) -> pl.DataFrame:
+        count = 2 if metric.name == "recover_s" else 3
+        row = {"flow": "f", "kind": "tcp", "mean": 2.5, "low": math.nan, "high": math.nan}
+        return pl.DataFrame([{**row, "count": count}])
+
+    monkeypatch.setattr(table, "over_repeats", some)
+    assert table.rows(results) == [["f", "2.50", "2.50", "2.50", "2.50 in 2 of 3 runs"]]
+    assert "–" not in table.caption(table.rows(results))

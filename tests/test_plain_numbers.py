@@ -123,3 +123,11 @@ def test_surfaces_have_one_formatter() -> None:
     for name in ("cli/store.py", "capture/terminal.py", "capture/folder.py", "explore/run_view.py"):
         text = (ROOT / "dumbbell" / name).read_text(encoding="utf-8")
         assert not re.search(r":\.\d[ge]\}", text), name
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(2.00001, "2"), (9.99999, "10"), (2.004, "2.00"), (0.0, "0"), (1e-6, "0.000001")],
+)
+def test_a_number_that_is_whole_but_for_rounding_has_no_decimals(value: float, words: str) -> None:
+    assert number(value) == words

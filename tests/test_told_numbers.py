@@ -75,7 +75,7 @@ def test_the_use_of_phases_is_of_the_time_that_the_sentence_names(tmp_path: Path
     cell = one_cell(ran(tmp_path, flows, forward=forward))
     assert [phase.loaded for phase in cell.phases] == [False, True, True]
     (words,) = [one.sentence for one in findings([cell]) if one.rule == "underused"]
-    assert "under load: use 3–6 s " in words and "0–3 s" not in words
+    assert "over the time of load: use by phase 3–6 s " in words and "0–3 s" not in words
 
 
 def test_udp_that_starts_later_counts_in_the_common_time(tmp_path: Path) -> None:

@@ -40,8 +40,9 @@ WORTH = 1.1
 
 
 def mbps(case: Case, flow: str) -> str:
-    """Goodput of a flow, with its unit."""
-    return f"{number(case.value('goodput_mbps', flow))} Mbit/s"
+    """Goodput of a flow, with its unit; among several flows with its name, as links are shared."""
+    several = len(case.scenario["flows"]) > 1
+    return f"{number(case.value('goodput_mbps', flow))} Mbit/s{f' ({flow})' if several else ''}"
 
 
 def percent(share: float) -> str:

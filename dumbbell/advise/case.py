@@ -39,6 +39,7 @@ class Case:
         results: Results of one run.
         language: Language of the source's words; empty: an experiment file.
         direct: Direction of a link → HTB that sends all packets unshaped.
+        allow: Limits of a run that are raised.
     """
 
     contents: dict[str, Any]
@@ -46,14 +47,21 @@ class Case:
     results: dumbbell.Results
     language: str = ""
     direct: Mapping[str, Direct] = field(default_factory=dict)
+    allow: Sequence[str] | None = None
     _values: dict[str, dict[str, float]] = field(default_factory=dict)
     _passed: dict[int, str] | None = None
 
     @classmethod
     def of(
-        cls, contents: Mapping[str, Any], levels: Mapping[str, Sequence[str]] | None = None
+        cls,
+        contents: Mapping[str, Any],
+        levels: Mapping[str, Sequence[str]] | None = None,
+        allow: Sequence[str] | None = None,
     ) -> Case:
-        """Runs the first cell of an experiment, with these levels. Raises `ExperimentError`."""
+        """Runs the first cell of an experiment, with these levels. Raises `ExperimentError`.
+
+        `allow`: Limits of a run that are raised.
+        """
         made = {key: one for key, one in contents.items() if key != "expect"}
         first = load(made, set=levels).cells[0]
         own = {name: [level] for name, level in first.levels.items()}
@@ -62,8 +70,8 @@ class Case:
             made, own = concrete, {}
         scenario = read_scenario(first.scenario)
         made["duration"] = _short(scenario, first.duration_ns / 1e9, first.rtt_ns.values())
-        results = dumbbell.run(made, set=own, repeats=1, workers=1)
-        return cls(made, scenario, results)
+        results = dumbbell.run(made, set=own, repeats=1, workers=1, allow=allow)
+        return cls(made, scenario, results, allow=allow)
 
     @property
     def pipes(self) -> dict[str, Pipe]:
@@ -132,7 +140,7 @@ class Case:
         if seed is not None:
             contents["seed"] = seed
         try:
-            return Case.of(contents)
+            return Case.of(contents, allow=self.allow)
         except dumbbell.DumbbellError:
             return None
 
@@ -146,7 +154,7 @@ class Case:
             if isinstance(one, dict) and one.get("name", f"flow{number}") == flow:
                 kept = {key: value for key, value in one.items() if key not in ("start", "stop")}
                 contents["flows"] = [{**kept, "name": flow}]
-                return Case.of(contents)
+                return Case.of(contents, allow=self.allow)
         return None
 
 

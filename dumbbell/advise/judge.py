@@ -43,17 +43,30 @@ def judge(
     file: str,
     language: str | None = None,
     levels: Mapping[str, Sequence[str]] | None = None,
+    allow: Sequence[str] | None = None,
 ) -> Judgement:
-    """Judges a text. `levels`: factor → level of an experiment. Raises `ExperimentError`."""
+    """Judges a text. Raises `ExperimentError`.
+
+    Args:
+        text: Words of a tool, or an experiment.
+        file: Its name, for messages.
+        language: Language of the words; None: as they look.
+        levels: Factor → level of an experiment.
+        allow: Limits of its runs that are raised, as for `dumbbell.run`.
+    """
     with about_file(file):
-        return _judged(text, file, language, levels)
+        return _judged(text, file, language, levels, allow)
 
 
 def _judged(
-    text: str, file: str, language: str | None, levels: Mapping[str, Sequence[str]] | None
+    text: str,
+    file: str,
+    language: str | None,
+    levels: Mapping[str, Sequence[str]] | None,
+    allow: Sequence[str] | None,
 ) -> Judgement:
     if language is None and _EXPERIMENT.search(text):
-        case = _of_experiment(text, file, levels)
+        case = _of_experiment(text, file, levels, allow)
         return Judgement(tuple(_once(_asked(case, list(case.pipes)))), {}, ())
     if levels:
         raise ExperimentError("--set needs an experiment file", file=file, code=Code.SET_FIELD)
@@ -62,7 +75,7 @@ def _judged(
     found: list[Advice] = []
     flows = contents["flows"]
     for flow in flows[:_MOST_FLOWS]:
-        case = Case.of(_with_one(contents, flow))
+        case = Case.of(_with_one(contents, flow), allow=allow)
         case.language, case.direct = made.language, made.direct
         named = [one for one in case.pipes if one.rpartition("/")[0] in made.lines]
         found += _asked(case, [one for one in named if case.flow_of(one) == flow["name"]])
@@ -72,7 +85,12 @@ def _judged(
     return Judgement(tuple(_once(found)), made.lines, (*made.lost, *left))
 
 
-def _of_experiment(text: str, file: str, levels: Mapping[str, Sequence[str]] | None) -> Case:
+def _of_experiment(
+    text: str,
+    file: str,
+    levels: Mapping[str, Sequence[str]] | None,
+    allow: Sequence[str] | None,
+) -> Case:
     """Runs an experiment. Its errors name the file; its relative files are beside it."""
     known = load_text(text, Path(file), set=levels).info.factors
     for name in levels or {}:
@@ -85,7 +103,7 @@ def _of_experiment(text: str, file: str, levels: Mapping[str, Sequence[str]] | N
     if "search" in contents:
         message = "a search has no cell to judge; allowed: an experiment with levels"
         raise ExperimentError(message, file=file, field="search")
-    return Case.of(_absolute(contents, Path(file).resolve().parent), levels)
+    return Case.of(_absolute(contents, Path(file).resolve().parent), levels, allow)
 
 
 def _absolute(value: Any, folder: Path) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import typer
 
 from dumbbell.cli.guard import guarded, levels
-from dumbbell.cli.options import Set
+from dumbbell.cli.options import Allow, Set
 from dumbbell.cli.translate import Language, Words, say_lost
 
 
-def advise(file: Words, language: Language = None, set_: Set = None) -> None:
+def advise(file: Words, language: Language = None, set_: Set = None, allow: Allow = None) -> None:
     """Run a set-up briefly and say what is wrong with it. Exit code 1 if anything is."""
     with guarded():
         from dumbbell import console
@@ -17,7 +17,7 @@ def advise(file: Words, language: Language = None, set_: Set = None) -> None:
         from dumbbell.translate.source import read_words, shown_name
 
         name = shown_name(file)
-        found = judge(read_words(file), name, language, levels(set_))
+        found = judge(read_words(file), name, language, levels(set_), allow)
         say_lost(name, found.lost)
         for one in found.advice:
             line = found.lines.get(one.link)

@@ -38,3 +38,13 @@ class Files:
         except OSError as error:
             return error.strerror or str(error)
         return sha256, found.needs_ecn, found.l4s, found.paced_by_fq
+
+    def parameters(self, name: str, path: str) -> tuple[str, ...] | None:
+        """Names of the parameters of the plug-in in a file; None: any, or they are not known."""
+        from dumbbell.plugins.run import facts_of
+        from dumbbell.plugins.unusable import UnusableError
+
+        try:
+            return facts_of(self.folder / path, name)[1].parameters
+        except (UnusableError, OSError):
+            return None

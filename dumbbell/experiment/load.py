@@ -18,6 +18,7 @@ from dumbbell.experiment import mapping
 from dumbbell.experiment.beside import Files
 from dumbbell.experiment.cells import Cell, Cells
 from dumbbell.experiment.contents import MAX_REPEATS, Contents, ExpectSpec, RepeatsSpec, contents
+from dumbbell.experiment.parameters import check_parameters
 from dumbbell.experiment.refused import SET, located, refused
 from dumbbell.experiment.source import Node, parse, read
 from dumbbell.runs import ExperimentInfo, column_names
@@ -172,6 +173,7 @@ class Reading:
             self._names = [name for name, _ in self.core.factors]
             self.first = self._cell(0)
             self.contents: Contents = contents(orjson.loads(self.core.contents()))
+            check_parameters(self.root, self.files, self.file)
         except _core.RefusedError as error:
             raise refused(error, self.file) from None
         self.whole: list[Cell] | None = None

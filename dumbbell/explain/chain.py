@@ -64,8 +64,9 @@ def _loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
     chosen.sort(key=lambda group: group[0].dropped_ns)
     first = incident.drops[0]
     count = len(incident.drops)
+    what = f"The retransmission of {first.name}" if first.cause else first.title
     sentence = (
-        f"{first.title} of {seen.flow} (packet {first.number}, sent at {moment(first.sent_ns)})"
+        f"{what} of {seen.flow} (packet {first.number}, sent at {moment(first.sent_ns)})"
         f" was dropped at {first.dropped_at} at {moment(first.dropped_ns)}."
     )
     if count > 1:
@@ -87,6 +88,9 @@ def _loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
             {"drops": count},
         )
     ]
+    if first.cause and (sent := original(seen, first)) and sent.arrived_ns >= 0:
+        # What it repeats had arrived: its time-out is of a late or lost ACK.
+        links += late_causes(seen, first)
     for group in chosen:
         links += drop_causes(seen, group)
     links += _lost_again(incident)
@@ -101,13 +105,14 @@ def _loss(seen: Observed, incident: Incident, at_ns: int) -> list[Link]:
 
 def _lost_again(incident: Incident) -> list[Link]:
     """Link if retransmissions were lost."""
-    lost = [one for one in incident.drops if one.cause]
+    lost = [one for one in incident.drops[1:] if one.cause]
     if not lost:
         return []
     one = lost[0]
+    again = "The next" if incident.drops[0].cause and one.seq == incident.drops[0].seq else "The"
     more = f", and {len(lost) - 1} more" if len(lost) > 1 else ""
     sentence = (
-        f"The retransmission of {one.name}, sent at {moment(one.sent_ns)}, was lost too, at"
+        f"{again} retransmission of {one.name}, sent at {moment(one.sent_ns)}, was lost too, at"
         f" {one.dropped_at} at {moment(one.dropped_ns)}{more}."
     )
     return [

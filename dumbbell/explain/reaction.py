@@ -89,7 +89,7 @@ def _undone(seen: Observed, incident: Incident) -> Link | None:
     for row in seen.within(first["time_ns"], incident.end_ns + 2 * seen.rtt_ns):
         if is_restored(row, before):
             sentence = (
-                f"The sender learned that nothing was lost and undid the reduction at"
+                f"The sender took it that nothing was lost and undid the reduction at"
                 f" {moment(row['time_ns'])}: cwnd {row['cwnd_packets']} packets, ssthresh"
                 f" {_threshold(row)}, state {row['state']}."
             )

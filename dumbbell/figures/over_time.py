@@ -10,11 +10,14 @@ import polars as pl
 from dumbbell.figures.figure import Figure
 from dumbbell.figures.panels import Point, one_run, panels
 from dumbbell.figures.thinning import thinned
+from dumbbell.limits.outages import outages
+from dumbbell.limits.pipes import pipes_of
 from dumbbell.metrics import Tables
 from dumbbell.metrics.definition import CONNECTIONS, CONTROLLED
 from dumbbell.metrics.fairness import jain_index
 from dumbbell.metrics.queue_delay import queueing_delay_samples
 from dumbbell.metrics.sockets import senders
+from dumbbell.scenario import shared_scenario
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
 from dumbbell.summary.sockets import named
 
@@ -197,4 +200,20 @@ def _queues(results: Tables, chosen: Mapping[str, str], repeat: int | None) -> I
     some = means.filter(pl.col("delay_ms") >= _SOME * pl.col("delay_ms").max())
     longest = some.sort("delay_ms", descending=True, maintain_order=True)["line"][:_QUEUES]
     shown = delays.filter(pl.col("line").is_in(longest.implode()))
+    down = _outages(results, queues["run"][0], list(longest))
+    shown = pl.concat([shown, down]).sort("line", "time_ns", maintain_order=True)
     yield from _lines("Queueing delay (ms)", shown, pl.col("delay_ms"))
+
+
+def _outages(results: Tables, run: str, pipes: list[str]) -> pl.DataFrame:
+    """A row without a value amid each outage of some pipes: `time_ns` (s), `line`, `delay_ms`."""
+    text = dict(results.runs.select("run", "scenario").iter_rows()).get(run)
+    rows: list[tuple[float, str, float]] = []
+    if text:
+        spec = shared_scenario(text)
+        known = pipes_of(spec)
+        for name in sorted(known.keys() & set(pipes)):
+            for begin, end in outages(known[name], spec["duration_ns"]):
+                rows.append(((begin + end) / 2e9, name, float("nan")))
+    schema = {"time_ns": pl.Float64, "line": pl.String, "delay_ms": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 
 import altair as alt
@@ -51,7 +52,9 @@ def panels(
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["panel", "line", "s", "value"])
     for panel, line, at, value in points:
-        writer.writerow((panel, series_name(line), f"{at:.7g}", f"{value:.5g}"))
+        # Without a value a line breaks off.
+        known = "NaN" if math.isnan(value) else f"{value:.5g}"
+        writer.writerow((panel, series_name(line), f"{at:.7g}", known))
     data = alt.InlineData(values=text.getvalue(), format=alt.CsvDataFormat(type="csv"))
     look = series_of(lines, algorithms)
     base = alt.Chart(data)

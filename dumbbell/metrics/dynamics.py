@@ -19,6 +19,8 @@ LEAST_STRETCHES = 10
 MOST_STRETCHES = 100_000
 #: A share of (1 − δ) / n is fair to n flows.
 DELTA = 0.2
+#: So many stretches in a row are fair before the share counts as reached: one alone may be chance.
+LASTING = 5
 _NS = 1e9
 _Row = tuple[str, str, float]
 
@@ -120,10 +122,13 @@ def _measure_convergence(tables: Tables) -> pl.DataFrame:
 def _until_fair(
     samples: dict[str, pl.DataFrame], flows: list[str], last: str, start_ns: int, step_ns: int
 ) -> float:
-    """Seconds from the start of the last flow to the end of the first stretch with a fair share."""
+    """Seconds from the start of the last flow to the end of the first stretch with a fair share.
+
+    Each of the `LASTING` stretches from that one on has a fair share.
+    """
     end = samples[last]["time_ns"][-1]
     edges = _edges(start_ns, end, step_ns)
-    if edges.size < 2:
+    if edges.size <= LASTING:
         return float("nan")
     amounts = {
         flow: gained(
@@ -134,8 +139,9 @@ def _until_fair(
     each = np.stack(list(amounts.values()))
     total, active = each.sum(axis=0), np.maximum((each > 0).sum(axis=0), 1)
     fair = amounts[last] >= (1 - DELTA) / active * total
-    first = np.flatnonzero(fair & (total > 0))
-    return float((first[0] + 1) * step_ns / _NS) if first.size else float("nan")
+    stays = np.lib.stride_tricks.sliding_window_view(fair & (total > 0), LASTING).all(axis=1)
+    first = np.flatnonzero(stays)
+    return float(edges[first[0] + 1] - start_ns) / _NS if first.size else float("nan")
 
 
 VARIATION = Metric(
@@ -154,9 +160,11 @@ CONVERGENCE = Metric(
     name="convergence_s",
     label="Time to a fair share",
     unit="s",
-    formula="from the start of the run's last flow until it gets (1 − δ)/n of what all flows get "
-    f"in a stretch of {RTTS} base RTTs, δ = {DELTA}, n: flows that get anything in it; NaN of "
-    "other flows, if it never does, or if another flow starts within a stretch before it",
+    formula="from the start of the run's last flow to the end of the first stretch of "
+    f"{RTTS} base RTTs in which it gets (1 − δ)/n of what all flows get, as it does in each of "
+    f"the next {LASTING - 1}, so for {LASTING * RTTS} base RTTs; δ = {DELTA}, n: flows that get "
+    "anything in a stretch; NaN of other flows, if it never does, or if another flow starts "
+    "within a stretch before it",
     place="the receiving applications, as samples show them",
     window="from the start of the last TCP, MPTCP, QUIC or UDP flow to the end of its samples",
     source="RFC 5166 (delta-fair convergence time), where two flows begin with 100/101 and 1/101",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+#: A number this near to a whole one, as a part of it, is whole: 2.00001 s from ns.
+_WHOLE = 1e-5
+
 
 def number(value: object) -> str:
     """A number with three to four significant digits, thousands apart; `–` for none."""
@@ -17,7 +20,7 @@ def number(value: object) -> str:
         return "∞"
     if value >= 1000:
         return f"{value:,.0f}".replace(",", "\u202f")
-    if value == int(value):
+    if abs(value - round(value)) <= _WHOLE * value:
         return f"{value:.0f}"
     if value < 1e-4:
         return f"{float(f'{value:.3g}'):.{_places(value) + 2}f}".rstrip("0")

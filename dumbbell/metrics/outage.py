@@ -21,6 +21,8 @@ _NS = 1e9
 _SHARE = 0.9
 #: Goodput is measured over so many base RTTs, and over at least so many sampling intervals.
 _RTTS, _SAMPLES = 4, 5
+#: It is back if it stays for so many of these times: a repaired hole hands on many bytes at once.
+_LASTING = 3
 #: Columns of `samples` that tell whether data is to come.
 _PENDING = ("in_flight_packets", "sacked_packets", "lost_packets", "unsent_bytes")
 _COLUMNS = ("flow", "time_ns", "delivered_bytes", *_PENDING)
@@ -66,7 +68,7 @@ def resume_s(life: Life) -> float:
 
 
 def recover_s(life: Life) -> float:
-    """Longest time from the end of an outage until the goodput of before is back, s."""
+    """Longest time from the end of an outage until the goodput of before is back to stay, s."""
     return _longest(life, _recovers)
 
 
@@ -104,8 +106,21 @@ def _recovers(life: Life, outage: Stretch, since: int) -> float:
     at = np.flatnonzero((times > up) & (times - length >= times[0]))
     since_at = np.searchsorted(times, times[at] - length, side="right") - 1
     rates = (delivered[at] - delivered[since_at]) / (times[at] - times[since_at])
-    reached = np.flatnonzero(rates >= _SHARE * was)
-    return float(times[at[reached[0]]] - up) / _NS if was > 0 and len(reached) else _NONE
+    back = _to_stay(times[at], rates >= _SHARE * was, _LASTING * length) if was > 0 else None
+    return _NONE if back is None else float(back - up) / _NS
+
+
+def _to_stay(times: NDArray[Any], holds: NDArray[Any], least_ns: float) -> int | None:
+    """First time from which something holds at each sample for so long; None: at none."""
+    since: int | None = None
+    for time, held in zip(times, holds, strict=True):
+        if not held:
+            since = None
+            continue
+        since = int(time) if since is None else since
+        if time - since >= least_ns:
+            return since
+    return None
 
 
 def _lives(tables: Tables) -> pl.DataFrame:
@@ -252,11 +267,12 @@ RECOVER = Metric(
     name="recover_s",
     label="Time from the end of an outage to the goodput of before",
     unit="s",
-    formula="time from the end of an outage of the flow's paths until the goodput [samples] over "
-    "the last 4 base RTTs (at least 5 sampling intervals) is 90 % of that before: the mean from "
-    "established_ns, or from the end of the outage before, to the outage; of several outages the "
-    "longest. NaN without an outage that ends in the flow's life, and if the goodput does not come "
-    "back after one",
+    formula="time from the end of an outage of the flow's paths to the first sample [samples] at "
+    "which the goodput over the last 4 base RTTs (at least 5 sampling intervals) is 90 % of that "
+    "before, and from which it stays so for three times as long (12 base RTTs, at least 15 "
+    "sampling intervals). That before: the mean from established_ns, or from the end of the outage "
+    "before, to the outage; of several outages the longest. NaN without an outage that ends in the "
+    "flow's life, and if the goodput does not come back to stay after one",
     place=_SAMPLED,
     window="from the end of the outage to end_ns",
     source="as 90 % rise times of step responses",

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dumbbell.limits.buckets import least_delay_ns, netem_of
+from dumbbell.limits.outages import Stretch, outages
 from dumbbell.limits.pipes import pipes_of, rate_steps, wire_bytes
 from dumbbell.metrics.definition import Measurement, Metric, Tables, keys
 from dumbbell.metrics.load import WORDS, load_windows
@@ -64,23 +65,27 @@ class _Line:
         steps: From when on it has which rate; empty without one.
         own_ms: Fixed delay of netem as its queue, which is no queueing.
         pipe: The pipe, for what a frame takes on its wire.
+        down: Times in which the link is down.
     """
 
     steps: _Steps
     own_ms: float
     pipe: Pipe
+    down: list[Stretch]
 
     @property
     def is_plain(self) -> bool:
-        """One rate, and frames that take their own length on the wire."""
-        return len(self.steps) < 2 and not self.own_ms and wire_bytes(self.pipe, 1000) == 1000
+        """One rate, no outage, and frames that take their own length on the wire."""
+        if len(self.steps) > 1 or self.own_ms or self.down:
+            return False
+        return wire_bytes(self.pipe, 1000) == 1000
 
 
-def _line(pipe: Pipe) -> _Line:
+def _line(pipe: Pipe, end_ns: int) -> _Line:
     netem = netem_of(pipe)
     changed = [one["delay_ns"] for one in pipe["changes"] if one["delay_ns"] is not None]
     own_ns = 0 if netem is None else min([least_delay_ns(netem), *changed])
-    return _Line(rate_steps(pipe), own_ns / 1e6, pipe)
+    return _Line(rate_steps(pipe), own_ns / 1e6, pipe, outages(pipe, end_ns))
 
 
 def _lines(tables: Tables) -> dict[tuple[str, str], _Line]:
@@ -89,8 +94,9 @@ def _lines(tables: Tables) -> dict[tuple[str, str], _Line]:
     found = {}
     for run, text in tables.runs.select("run", "scenario").unique("run").iter_rows():
         if text not in of_texts:
-            pipes = pipes_of(shared_scenario(text))
-            of_texts[text] = {name: _line(pipe) for name, pipe in pipes.items()}
+            spec = shared_scenario(text)
+            end_ns = spec["duration_ns"]
+            of_texts[text] = {name: _line(pipe, end_ns) for name, pipe in pipes_of(spec).items()}
         for name, line in of_texts[text].items():
             found[run, name] = line
     return found
@@ -101,7 +107,8 @@ def _with_delay(queues: pl.DataFrame, lines: Mapping[tuple[str, str], _Line]) ->
 
     That is the mean time in the queue of the packets that left since the row before, less the delay
     of a netem. Where it is not known, it is the time until what waits has left; null without a
-    rate, and under a netem's delay, where what waits is not all for the rate.
+    rate, while the link is down (nothing waits in it), and under a netem's delay, where what waits
+    is not all for the rate.
     """
     rates = [(*key, one.steps[0][1] if one.steps else None) for key, one in lines.items()]
     schema = {"run": pl.String, "pipe": pl.String, "rate_bps": pl.Float64}
@@ -130,7 +137,10 @@ def _of_line(rows: pl.DataFrame, line: _Line) -> pl.DataFrame:
     packets, size = (rows[name].to_numpy() for name in ("queued_packets", "queued_bytes"))
     mean = np.divide(size, packets, where=packets > 0, out=np.zeros(len(rows)))
     on_wire = packets * np.array([wire_bytes(line.pipe, round(one)) for one in mean])
-    ms = drain_ms(line.steps, rows["time_ns"].to_numpy(), on_wire)
+    times = rows["time_ns"].to_numpy()
+    ms = drain_ms(line.steps, times, on_wire)
+    for begin, end in line.down:
+        ms[(times > begin) & (times <= end)] = np.nan
     return rows.with_columns(pl.Series("drained_ms", ms).fill_nan(None))
 
 
@@ -186,8 +196,8 @@ METRICS = tuple(
         formula=f"{percent}th percentile over the samples of the queue in the time of load. A "
         "sample is the mean time in the queue of the packets that left since the previous sample; "
         "if that is not known, the time until what is queued has left at the pipe's rates from "
-        "then on, with cells and overhead. The fixed delay of a netem is no part of it. NaN "
-        "without samples of queues",
+        "then on, with cells and overhead, and no sample while the link is down. The fixed delay "
+        "of a netem is no part of it. NaN without samples of queues",
         place="each direction of each link",
         window=WORDS,
         source="RFC 5481 §3 (a quantile of delay), at one queue",

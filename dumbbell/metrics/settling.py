@@ -18,6 +18,9 @@ Series = Mapping[str, NDArray[Any]]
 FULL = 0.9
 #: Capacity is measured, and delays are smoothed, over so many samples.
 _WINDOW = 5
+#: It carries it in so many stretches of a window, one after the other: a queue from before alone
+#: may fill the first.
+_LASTING = 3
 #: After a lower rate, the queue has settled while its delay is at most so many times the median of
 #: the second half of the stretch, or at most CoDel's target (RFC 8289 §4.4).
 _TIMES_MEDIAN, _TARGET_MS = 2.0, 5.0
@@ -33,8 +36,9 @@ def delays_ms(series: Series, begin_ns: int, end_ns: int) -> NDArray[Any]:
 def settled_s(series: Series, pipe: Pipe, begin_ns: int, end_ns: int) -> float | None:
     """Seconds from a change of the rate until flows have settled; None without such a change.
 
-    After a higher rate: until the pipe carries 90 % of it. After a lower one: until the queueing
-    delay stays at most twice its median in the second half of the stretch. Infinite: not in time.
+    After a higher rate: until the pipe carries 90 % of it, over five samples, and does so for 15.
+    After a lower one: until the queueing delay stays at most twice its median in the second half of
+    the stretch. Infinite: not in time.
 
     Args:
         series: Samples of the pipe.
@@ -67,11 +71,14 @@ def _later_ms(series: Series, begin_ns: int, end_ns: int) -> float | None:
 def _full_s(series: Series, pipe: Pipe, begin_ns: int, end_ns: int) -> float:
     times, sent = series["time_ns"], series["sent_bytes"]
     inside = np.flatnonzero((times >= begin_ns) & (times <= end_ns))
+    full = 0
     for place in inside[_WINDOW:]:
         first = place - _WINDOW
         bits = capacity_bits(pipe, int(times[first]), int(times[place]))
-        if bits > 0 and 8 * (sent[place] - sent[first]) >= FULL * bits:
-            return float(times[first] - begin_ns) / 1e9
+        carries = bits > 0 and 8 * (sent[place] - sent[first]) >= FULL * bits
+        full = full + 1 if carries else 0
+        if full > (_LASTING - 1) * _WINDOW:
+            return float(times[place - _LASTING * _WINDOW] - begin_ns) / 1e9
     return float("inf")
 
 

@@ -78,7 +78,8 @@ def draws_of_mean(
         raise ValueError(f"one value per repeat is needed, found shape {x.shape}")
     if x.min() == x.max():  # rounding must not spread what is equal
         return np.full(draws, x[0])
-    return np.clip(x.mean() + weights(x.size, draws, seed) @ (x - x.mean()), *bounds)
+    means: Floats = x.mean() + weights(x.size, draws, seed) @ (x - x.mean())
+    return np.clip(means, *bounds)
 
 
 def percentiles(draws: npt.ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float]:

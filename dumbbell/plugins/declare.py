@@ -13,12 +13,16 @@ DECLARED = "__dumbbell__"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What is known of a class before there is a connection; see `congestion_control`."""
+    """What is known of a class before there is a connection; see `congestion_control`.
+
+    `parameters`: Names of the arguments of its constructor, with which it is called; None: any.
+    """
 
     name: str
     needs_ecn: bool = False
     l4s: bool = False
     paced_by_fq: bool = False
+    parameters: tuple[str, ...] | None = None
 
 
 def congestion_control(

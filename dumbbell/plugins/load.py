@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 from dumbbell import _core
@@ -15,8 +17,9 @@ from dumbbell.plugins.unusable import UnusableError
 def facts(path: Path, name: str) -> Declared:
     """What is known of the plug-in in a file. Raises `UnusableError`."""
     if path.suffix == ".py":
-        found: Declared = getattr(_class(path, name), DECLARED)
-        return found
+        chosen = _class(path, name)
+        found: Declared = getattr(chosen, DECLARED)
+        return replace(found, parameters=_parameters(chosen))
     if path.suffix == ".onnx":
         return _policy(path, name)
     try:
@@ -31,6 +34,18 @@ def _policy(path: Path, name: str) -> Declared:
     except ValueError as error:
         raise UnusableError(str(error)) from None
     return Declared(name)
+
+
+def _parameters(chosen: type) -> tuple[str, ...] | None:
+    """Names of the arguments that its constructor takes; None: any, or they are not known."""
+    try:
+        arguments = inspect.signature(chosen).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(one.kind is one.VAR_KEYWORD for one in arguments):
+        return None
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return tuple(one.name for one in arguments if one.kind in named)
 
 
 def loaded(path: Path, name: str) -> Path | type:

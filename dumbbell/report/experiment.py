@@ -17,6 +17,7 @@ from dumbbell.figures import Figure, plot
 from dumbbell.figures.across import across
 from dumbbell.figures.figure import unchecked
 from dumbbell.metrics import METRICS, Tables
+from dumbbell.metrics.arrivals import processes
 from dumbbell.report.measured import measured_files
 from dumbbell.report.parts import closing, navigation, topologies, warning
 from dumbbell.report.programs import programs_part
@@ -213,7 +214,7 @@ def _changes(results: Tables, every: list[CellLine]) -> list[Markup]:
     factors = list(results.experiment.factors)
     left = len(factors) + sum(name in changes.WORDS for name in head)
     shown = table([*factors, *head], rows, left=left)
-    note = f"{changes.CAPTION} {changes.left_out(every)}".rstrip()
+    note = f"{changes.caption(head)} {changes.left_out(every)}".rstrip()
     return [shown, tag("p", note, class_="caption")]
 
 
@@ -224,7 +225,8 @@ def _outages(results: Tables) -> list[Markup]:
         return []
     factors = list(results.experiment.factors)
     shown = table([*factors, *outages.HEAD], rows[: outages.MOST_ROWS], left=len(factors) + 1)
-    note = f"{outages.CAPTION} {left_out(len(rows), outages.MOST_ROWS)}".rstrip()
+    told = outages.caption(rows[: outages.MOST_ROWS])
+    note = f"{told} {left_out(len(rows), outages.MOST_ROWS)}".rstrip()
     return [shown, tag("p", note, class_="caption")]
 
 
@@ -247,13 +249,7 @@ def _overview(results: Tables, every: list[CellLine], *, folded: bool) -> list[M
             levels = cell.levels.values() if place == 0 else [""] * len(factors)
             rows.append([*levels, name, *(texts.get(column, "") for column in columns)])
     shown = table(head, rows[:_MOST_ROWS], left=len(factors) + 1)
-    note = (
-        "Flows: goodput over its own life (of several the mean), its share at the bottleneck "
-        "(Σ: of all of them), mean RTT, retransmitted segments (spurious ones included), lost "
-        "datagrams and echoes. Links: throughput of frames and use while any flow is under way, "
-        "queueing delay under load, marked and dropped packets, Jain's index of the flows that "
-        "always have data."
-    )
+    note = overview.caption(every, columns, arrivals=bool(processes(results)))
     if len(rows) > _MOST_ROWS:
         note += f" {len(rows) - _MOST_ROWS} more rows: dumbbell run --json."
     parts = [shown, tag("p", note, class_="caption")]

@@ -14,7 +14,7 @@ from dumbbell.metrics.definition import Tables
 from dumbbell.metrics.numbers import number
 from dumbbell.scenario import Scenario, read_scenario
 from dumbbell.summary.flow_names import flow_title, fold_title, stem
-from dumbbell.summary.pipe_words import change_words, pipe_words, rate_words
+from dumbbell.summary.pipe_words import change_words, pipe_words, rate_words, size_words
 
 _SEARCH = re.compile(r"^search:", re.MULTILINE)
 #: Most groups of flows, pipes, and changes of a pipe that are named.
@@ -95,7 +95,7 @@ def _words(pipe: Any) -> str:
     """Words about a pipe that is more than a delay."""
     words = [_named(word) for word in pipe_words(pipe)]
     if limit := pipe["queue"].get("drop_tail", {}).get("limit_bytes"):
-        words.append(f"queue of {number(limit / 1024)} KiB")
+        words.append(f"queue of {size_words(limit)}")
     if pipe["policer"]:
         words.append(f"policer {rate_words(pipe['policer']['rate_bps'])}")
     if pipe["jitter_ns"]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dumbbell.catalogue import disciplines
 from dumbbell.metrics.numbers import number
 from dumbbell.metrics.phases import Phase
 from dumbbell.summary.cells import CellLine
 from dumbbell.summary.flow_lines import FlowLine
-from dumbbell.summary.links import LinkLine
+from dumbbell.summary.links import LinkLine, arrow
+from dumbbell.summary.pipe_words import size_words
 from dumbbell.summary.setting import PipeSetting
 
 #: Algorithms that keep up to two BDP in flight, by a model of the path.
@@ -21,10 +23,8 @@ LOSS_BLIND = ("BBR", "quinn BBR")
 #: A loss-based sender needs about a BDP of buffer (Appenzeller et al. 2004, §2); below half of it
 #: the line runs empty after a reduction.
 _SHORT_OF_BDP = 0.5
-#: Sizes from here on are in MB.
-_LARGE_BYTES = 10_000_000
-#: Random loss is the cause where it is most of all loss.
-_MOST_OF_LOSS = 0.8
+#: Random loss, or a policer, is the cause where it is more than this part of all loss.
+_MOST_OF_LOSS = 0.5
 #: From so many flows on, each has few packets under way.
 _MANY = 20
 #: Flows of a kind matter for a loss if they have more than this share of the goodput.
@@ -34,6 +34,8 @@ _COUPLED = ("LIA", "OLIA", "BALIA")
 #: Below so many packets in the window, a loss is rarely followed by three duplicate ACKs (RFC 5681
 #: §3.2), and a time-out repairs it.
 _SMALL_WINDOW = 6
+#: Minimum RTO of Linux (TCP_RTO_MIN): a wait of one is no back-off, s.
+_RTO_MIN_S = 0.2
 #: Uses of two phases that differ by more are told.
 _USE_APART = 0.1
 
@@ -48,31 +50,49 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
     if cell.setting is None or link.pipe not in cell.setting.pipes:
         return ""
     pipe = cell.setting.pipes[link.pipe]
-    if pipe.discipline != "drop_tail":
+    silent = _silent(pipe, link)
+    if pipe.discipline != "drop_tail" and not silent:
         return ""
-    flows = [flow for flow in at(cell, link.pipe) if flow.algorithm != "ping"]
-    kinds = {flow.algorithm for flow in flows if _share(cell, flow.algorithm) > _MUCH}
-    if _sent_mbps(flows, "UDP") > link.throughput_mbps:
-        kinds = {"UDP"}
-    elif bulk := {flow.algorithm for flow in flows if flow.bulk}:
-        # A flow that always has data fills the queue, even at a small share of the rate.
-        kinds = kinds - {"UDP"} or bulk
-    limit = f"the queue limit is {_limit(pipe)}"
+    limit = f"{silent}the queue limit is {_limit(pipe)}"
     if pipe.limit_bytes is None:
-        limit = "the queue has no limit"
+        limit = f"{silent}the queue has no limit"
     elif pipe.limit_ms is not None:
         limit += f" ({span_ms(pipe.limit_ms)} ms of full frames)"
+    kinds = _filling(cell, link)
     if not kinds:
         return limit
     if kinds == {"UDP"}:
         return f"{limit}, and UDP sends more than the link carries"
-    if not link.dropped and not kinds <= set(BY_MODEL):
-        verb = "have" if len(kinds) > 1 else "has"
-        return f"{limit}, and what {' and '.join(sorted(kinds))} {verb} in flight fits into it"
+    names, several = " and ".join(sorted(kinds)), len(kinds) > 1
+    fits = f"what {names} {'have' if several else 'has'} in flight fits into it"
     if kinds <= set(BY_MODEL):
-        verb = "keep" if len(kinds) > 1 else "keeps"
-        return f"{limit}, and {' and '.join(sorted(kinds))} {verb} up to two BDP in flight"
+        return f"{limit}, and {names} {'keep' if several else 'keeps'} up to two BDP in flight"
+    if not link.dropped:
+        return f"{limit}, and {fits}"
+    if link.late_overflow == 0:
+        return f"{limit}; it drops at first, and in the second half of the load {fits}"
     return f"{limit}, and {_fill(sorted(kinds - set(BY_MODEL)))} it until it drops"
+
+
+def _silent(pipe: PipeSetting, link: LinkLine) -> str:
+    """`CoDel signals nothing below its target of 5 ms; `, where that is what keeps a queue."""
+    if pipe.target_ms is None or link.marked or link.drops.get("AQM"):
+        return ""
+    title = disciplines()[pipe.discipline].title
+    return f"{title} signals nothing below its target of {number(pipe.target_ms)} ms; "
+
+
+def _filling(cell: CellLine, link: LinkLine) -> set[str]:
+    """Algorithms of the flows that fill a queue."""
+    flows = [flow for flow in at(cell, link.pipe) if flow.algorithm != "ping"]
+    kinds = {flow.algorithm for flow in flows if _share(cell, flow.algorithm) > _MUCH}
+    rates = cell.setting.pipes[link.pipe].rates_bps if cell.setting else None
+    if _sent_mbps(flows, "UDP") > max(link.throughput_mbps, rates[1] * 1e-6 if rates else 0.0):
+        return {"UDP"}
+    if bulk := {flow.algorithm for flow in flows if flow.bulk}:
+        # A flow that always has data fills the queue, even at a small share of the rate.
+        return kinds - {"UDP"} or bulk
+    return kinds
 
 
 def of_underuse(cell: CellLine, link: LinkLine, *, loaded: bool) -> str:
@@ -80,6 +100,7 @@ def of_underuse(cell: CellLine, link: LinkLine, *, loaded: bool) -> str:
     phases = [phase for phase in cell.phases if phase.loaded or not loaded]
     told = (
         _use_by_phase(cell, link, phases),
+        _backed_off(cell, link),
         _random_loss(cell, link),
         _idle_between_bursts(cell, link),
     )
@@ -156,7 +177,7 @@ def _sent_mbps(flows: list[FlowLine], kind: str) -> float:
 
 
 def _use_by_phase(cell: CellLine, link: LinkLine, phases: list[Phase]) -> str:
-    """`0–10 s 99 %, 10–20 s 22 %`, if uses differ."""
+    """`by phase → up 0–10 s 99 %, 10–20 s 22 %`, if uses differ."""
     known = [(phase, phase.used[link.pipe]) for phase in phases if link.pipe in phase.used]
     uses = [used for _, used in known]
     if len(known) < 2 or max(uses) - min(uses) < _USE_APART:
@@ -166,7 +187,23 @@ def _use_by_phase(cell: CellLine, link: LinkLine, phases: list[Phase]) -> str:
     for phase, used in known:
         new = pipe.change_in(phase.begin_s, phase.end_s) if pipe else ""
         told.append(f"{time_of(phase)}{f' ({new})' if new else ''} {100 * used:.0f} %")
-    return "use " + ", ".join(told)
+    of = f" of {arrow(link.pipe)}" if len(cell.links) > 1 else ""
+    return f"use{of} by phase {', '.join(told)}"
+
+
+def _backed_off(cell: CellLine, link: LinkLine) -> str:
+    """Idle time after an outage, until the time-out that finds the link up (RFC 6298 §5.5)."""
+    waits = [
+        flow for flow in at(cell, link.pipe) if flow.timeouts and (flow.resume_s or 0) > _RTO_MIN_S
+    ]
+    if not waits:
+        return ""
+    # A subflow says more than its connection.
+    longest = max(waits, key=lambda flow: (flow.resume_s or 0.0, len(flow.title)))
+    return (
+        f"{longest.title} has no new data at its receiver until {number(longest.resume_s)} s after "
+        "an outage: its RTO doubles with each time-out, so the next comes late"
+    )
 
 
 def _idle_between_bursts(cell: CellLine, link: LinkLine) -> str:
@@ -217,7 +254,7 @@ def _policed(cell: CellLine, link: LinkLine) -> str:
     if share > _SHORT_OF_BDP or policed < _MOST_OF_LOSS * (link.dropped or 0.0):
         return ""
     return (
-        f"its policer has no queue, and a burst of {_size(pipe.policer_bytes)} is "
+        f"its policer has no queue, and a burst of {size_words(pipe.policer_bytes)} is "
         f"{share:.2g} BDP; after a loss the reduced window does not fill the line"
     )
 
@@ -238,7 +275,7 @@ def _host_buffer(cell: CellLine, link: LinkLine) -> str:
     share = size / every[0].frame_bytes / bdp
     if share >= 1:
         return ""
-    most = _size(every[0].buffers[name])
+    most = size_words(every[0].buffers[name])
     if name == "tcp_rmem":
         return f"of the receive buffer (tcp_rmem) of at most {most} half is window, {share:.2g} BDP"
     return f"the send buffer (tcp_wmem) of at most {most} is {share:.2g} BDP"
@@ -293,18 +330,12 @@ def _limit(pipe: PipeSetting) -> str:
     full = _packets(pipe.limit_packets)
     if not pipe.in_bytes:
         return full
-    return f"{_size(pipe.limit_bytes or 0)}, about {full.replace(' ', ' full ', 1)}"
+    return f"{size_words(pipe.limit_bytes or 0)}, about {full.replace(' ', ' full ', 1)}"
 
 
 def span_ms(limits: tuple[float, float]) -> str:
     """`62.5`, or `62.5 to 250` where they differ."""
     return " to ".join(dict.fromkeys(map(number, limits)))
-
-
-def _size(size_bytes: float) -> str:
-    """`375 kB`; from 10 000 kB on `10 MB`."""
-    large = size_bytes >= _LARGE_BYTES
-    return f"{number(size_bytes * (1e-6 if large else 1e-3))} {'MB' if large else 'kB'}"
 
 
 def _packets(count: float | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from dumbbell.limits.outages import has_outages
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.cells import CellValues, Levels, Values
@@ -16,7 +17,7 @@ from dumbbell.metrics.phases import MOST_CELLS, Phase, phases
 from dumbbell.metrics.sharing import lasting_flows
 from dumbbell.metrics.totals import of_pages
 from dumbbell.scenario import shared_scenario
-from dumbbell.summary.flow_lines import MEASURED, FlowLine, flow_lines, titled
+from dumbbell.summary.flow_lines import MEASURED, OF_OUTAGES, FlowLine, flow_lines, titled
 from dumbbell.summary.links import MEASURED as OF_LINKS
 from dumbbell.summary.links import LinkLine, link_lines, worst
 from dumbbell.summary.setting import Setting, setting
@@ -100,12 +101,13 @@ def cells(tables: Tables) -> list[CellLine]:
         of_cells.setdefault(tuple(cell), []).append(run)
     few = len(of_cells) <= MOST_CELLS
     apart = without_arrivals(tables)
-    of_flows = CellValues(apart, MEASURED)
+    scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
+    fails = few and any(has_outages(shared_scenario(text)) for text in set(scenarios.values()))
+    of_flows = CellValues(apart, [*MEASURED, *([OF_OUTAGES] if fails else [])])
     names = [*FIELDS.values(), *([_RECOVERY] if few else [])]
     values = CellValues(tables, [*OF_LINKS, *(METRICS[name] for name in names)])
     bulk = dict(lasting_flows(tables).filter("lasting").group_by("run").agg("flow").iter_rows())
     rows = _by_run(apart.flows.drop(factors))
-    scenarios = dict(tables.runs.select("run", "scenario").iter_rows())
     done = []
     for named, runs in of_cells.items():
         spec = shared_scenario(scenarios[runs[0]])
@@ -131,7 +133,7 @@ def cells(tables: Tables) -> list[CellLine]:
             CellLine(
                 levels=dict(zip(factors, named, strict=True)),
                 flows=flow_lines(of_flows, named, own, always, known),
-                links=link_lines(values, named, spec),
+                links=link_lines(values, named, spec, _of_paths(known)),
                 worst=worst(values, named),
                 bulk=bool(always),
                 setting=known,
@@ -141,6 +143,12 @@ def cells(tables: Tables) -> list[CellLine]:
             )
         )
     return done
+
+
+def _of_paths(known: Setting | None) -> set[str]:
+    """The narrowest pipes of flows that have several paths."""
+    flows = known.flows.values() if known else ()
+    return {pipe for flow in flows if flow.paths > 1 for pipe in flow.narrowest}
 
 
 def _by_run(frame: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:

@@ -20,12 +20,19 @@ from dumbbell.summary.setting import PipeSetting
 _MOST_CELLS, _MOST_ROWS = 6, 30
 WORDS = ("phase", "link", "change")
 """Columns of words."""
-_HEAD = (*WORDS, "use", "queue ms p50", "p95", "settled after")
-CAPTION = (
-    "Use and queueing delay of each link that changes. Settled: after a higher rate, once the link "
-    "carries 90 % of it; after a lower one, once the queueing delay stays at most twice its median "
-    "in the second half of the phase, which stands beside it."
+_SETTLED = "settled after"
+_HEAD = (*WORDS, "use", "queue ms p50", "p95", _SETTLED)
+_OF_LINKS = "Use and queueing delay of each link that changes."
+_OF_SETTLING = (
+    "Settled: after a higher rate, once the link carries 90 % of it to stay; after a lower one, "
+    "once the queueing delay stays at most twice its median in the second half of the phase, which "
+    "stands beside it."
 )
+
+
+def caption(head: list[str]) -> str:
+    """Sentences about the columns shown."""
+    return f"{_OF_LINKS} {_OF_SETTLING}" if _SETTLED in head else _OF_LINKS
 
 
 def left_out(every: list[CellLine]) -> str:
@@ -87,7 +94,7 @@ def _row(phase: Phase, name: str, pipe: PipeSetting) -> list[str]:
 
 
 def settled(phase: Phase, name: str) -> str:
-    """`1.3 s`; `4.2 s, at 17 ms`; empty where the rate did not change."""
+    """`1.3 s`; `4.2 s, at 17 ms`; `at once`; empty where the rate did not change."""
     time_s = phase.settled_s.get(name)
     if time_s is None:
         return ""
@@ -96,7 +103,8 @@ def settled(phase: Phase, name: str) -> str:
     if not math.isfinite(time_s):
         return "not in this phase"
     level = phase.settled_ms.get(name)
-    words = f"{number(round(time_s, 2))} s"
+    seconds = round(time_s, 2)
+    words = f"{number(seconds)} s" if seconds else "at once"
     return words if level is None else f"{words}, at {number(round(level, 1))} ms"
 
 

@@ -145,11 +145,17 @@ def contrasts(cells: list[CellLine], results: Tables) -> list[str]:
             told += _effect(together, cells, known)
     if told:
         return [sentence for _, sentence in sorted(told, key=lambda one: -one[0])]
-    words = ", ".join(one.words for one in known if one.unit != "%")
-    if not words:
-        return []
-    why = reasons(cells)
-    return [f"No factor changes {words} by 10 % or more.{f' {why}' if why else ''}"]
+    alike = [one for one in known if one.unit != "%" and _is_alike(one)]
+    words = ", ".join(f"{one.words}{one.place}" for one in alike)
+    parts = [f"No factor changes {words} by 10 % or more."] if words else []
+    parts += [why] if known and (why := reasons(cells)) else []
+    return [" ".join(parts)] if parts else []
+
+
+def _is_alike(quantity: Quantity) -> bool:
+    """True if no two cells differ in it, also by chance or by little that matters."""
+    values = [value for value in quantity.values if value is not None]
+    return bool(values) and max(values) < DIFFERENT * min(values)
 
 
 def _tied(factor: str, cells: list[CellLine]) -> frozenset[str]:

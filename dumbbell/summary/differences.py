@@ -8,6 +8,7 @@ from dumbbell.catalogue import congestion_controls, disciplines
 from dumbbell.metrics.numbers import number
 from dumbbell.summary.causes import LOSS_BLIND, span_ms
 from dumbbell.summary.cells import CellLine
+from dumbbell.summary.links import LinkLine
 from dumbbell.summary.setting import FlowSetting, PipeSetting
 
 #: Sentences about some cells.
@@ -123,10 +124,24 @@ def _random_loss(cells: list[CellLine]) -> Iterable[str]:
     if lossy and lost and blind and others:
         verb = "do" if len(others) > 1 else "does"
         does = "do" if len(blind) > 1 else "does"
+        each = [max((_random(link) for link in cell.links), default=0.0) for cell in cells]
+        # Other drops stand beside it: the sentence is about few of them.
+        much = "" if _random_alone(cells) else f" ({_spread(each)} % of the packets)"
         yield (
-            f"{' and '.join(blind)} {does} not take random losses for congestion; "
+            f"{' and '.join(blind)} {does} not take random losses{much} for congestion; "
             f"{' and '.join(others)} {verb}."
         )
+
+
+def _random(link: LinkLine) -> float:
+    """Packets lost at random, in percent of the packets offered."""
+    return 100 * link.drops.get("random loss", 0.0)
+
+
+def _random_alone(cells: list[CellLine]) -> bool:
+    """True if most drops of each link are random losses."""
+    links = [link for cell in cells for link in cell.links if link.dropped]
+    return all(_random(link) > 50 * (link.dropped or 0.0) for link in links)
 
 
 def _mbps(cells: list[CellLine], kind: str) -> float:
@@ -183,10 +198,11 @@ def _capacity(cells: list[CellLine]) -> Iterable[str]:
     known = [rate for rate in rates if rate is not None]
     if len(known) < len(cells) or len(set(map(number, known))) == 1:
         return
-    several = any(
-        flow.paths > 1 for cell in cells if cell.setting for flow in cell.setting.flows.values()
-    )
-    what = "All paths of a flow together carry" if several else "The widest path of a flow carries"
+    flows = [flow for cell in cells if cell.setting for flow in cell.setting.flows.values()]
+    what = "The widest path of a flow carries"
+    if any(flow.paths > 1 for flow in flows):
+        also = ", backups included," if any(flow.backups for flow in flows) else ""
+        what = f"All paths of a flow{also} together carry"
     yield f"{what} {_spread(known)} Mbit/s."
 
 
@@ -232,4 +248,5 @@ _LIMITS: dict[str, Callable[[FlowSetting], float | None]] = {
 
 
 def _lower(text: str) -> str:
-    return text[0].lower() + text[1:] if text[:2] != text[:2].upper() else text
+    """`a queue …`; a name in capitals stays: `ECN …`."""
+    return text if text[1:2].isupper() else text[0].lower() + text[1:]

@@ -85,10 +85,14 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     queues = any(link.delay_p10_ms is not None for cell in cells for link in cell.links)
     drops = all(link.dropped is not None for cell in cells for link in cell.links)
     bulk = any(cell.bulk for cell in cells)
+    used = any(_use(cell, link) is not None for cell in cells if cell.bulk for link in cell.links)
+    each = " in each cell" if len(cells) > 1 else ""
+    full = f"a link at {100 * UNDERUSED:.0f} % or more under load{each}"
     senders = [flow for cell in cells for flow in cell.flows if flow.algorithm not in _NO_SENDERS]
     counted = all(flow.timeouts is not None for flow in senders)
     looked = [
-        *(["no starvation", "no idle line"] if bulk else []),
+        *(["no starvation"] if bulk else []),
+        *([full] if used else []),
         *(["no standing queue"] if queues else []),
         *([f"no link that drops more than {_percent(LOSSY)}"] if drops else []),
         *([_few_time_outs(senders)] if senders and counted else []),
@@ -145,9 +149,8 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
         drains = used is not None and used < UNDERUSED
         if least is not None and least > limit and not drains:
             words = (
-                f"{arrow(link.pipe)} has a standing queue (delay {number(least)} to "
-                f"{number(link.delay_p95_ms)} ms nearly all the time, median "
-                f"{number(link.delay_p50_ms)} ms)"
+                f"{arrow(link.pipe)} has a standing queue (delay p10 {number(least)}, median "
+                f"{number(link.delay_p50_ms)}, p95 {number(link.delay_p95_ms)} ms)"
             )
             yield least / limit, words, causes.of_standing_queue(cell, link)
     if all(link.delay_p10_ms is None for link in cell.links):
@@ -173,7 +176,7 @@ def _underused(cell: CellLine) -> Iterable[_Case]:
         (link,) = [link for link in cell.links if _use(cell, link) == max(used)][:1]
         who = f"{arrow(link.pipe)} carries only" if len(used) == 1 else "no link carries more than"
         loaded = _told_under_load(cell, link)
-        when = " under load" if loaded else ""
+        when = " over the time of load" if loaded else " while flows are under way"
         most = max(used) if len(used) == 1 else max(*used, _fullest(cell))
         words = f"{who} {_percent(most)} of what it could{when}"
         yield UNDERUSED / max(max(used), 1e-3), words, causes.of_underuse(cell, link, loaded=loaded)
@@ -245,6 +248,13 @@ def _unequal(cell: CellLine) -> Iterable[_Case]:
     most = max(groups, key=lambda flow: (flow.joint_share or 0.0) / flow.count)
     share = _percent(most.joint_share or 0.0)
     taken = f"; {most.title} takes {share} while all send" if len(groups) > 1 else ""
+    datagrams = sum(
+        flow.joint_share or 0.0
+        for flow in causes.at(cell, link.pipe)
+        if flow.algorithm == "UDP" and flow.bulk is False
+    )
+    if taken and datagrams > (most.joint_share or 0.0):
+        taken = f"; UDP takes {_percent(datagrams)} and {most.title} {share} while all send"
     yield gravity, f"{words}{taken})", of_unequal_shares(cell, most)
 
 

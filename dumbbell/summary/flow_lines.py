@@ -27,6 +27,8 @@ MEASURED = [
         "blocked_share", *_LOST.values(),
     )
 ]  # fmt: skip
+#: Measured only where a link goes down: it is read from samples.
+OF_OUTAGES = METRICS["resume_s"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class FlowLine:
         rate_mbps: Rate of the narrowest links of all paths; None without a limit.
         burst_packets: Packets that the datagrams of one interval make; 0 but for UDP.
         outage_s: Time in which a link of its paths is down; None if it is not known.
+        resume_s: Longest time from the end of an outage to new data; None without an outage.
         blocked: Share of the life of a Multipath TCP connection in which its receiver waits for
             data of another path; None for others.
     """
@@ -83,6 +86,7 @@ class FlowLine:
     rate_mbps: float | None = None
     burst_packets: float = 0.0
     outage_s: float | None = None
+    resume_s: float | None = None
     blocked: float | None = None
 
 
@@ -191,6 +195,7 @@ def _flow_line(
         rate_mbps=_mean(one.rate_mbps for one in settings),
         burst_packets=max((one.burst_packets for one in settings), default=0.0),
         outage_s=measured("outage_s", "max"),
+        resume_s=measured(OF_OUTAGES.name, "max"),
         blocked=measured("blocked_share", "max"),
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from dumbbell.limits.pipes import pipes_of, rate_of
 from dumbbell.metrics import METRICS
@@ -38,6 +39,7 @@ _FIELDS = {
     "delay_p50_ms": "queue_delay_p50_ms",
     "delay_p95_ms": "queue_delay_p95_ms",
     "jain": "link_jain",
+    "late_overflow": "late_overflow_packets",
 }
 #: The metrics of all lines.
 MEASURED = [
@@ -60,6 +62,8 @@ class LinkLine:
         delay_p10_ms: Quantile of the queueing delay in the time of load, as the next two.
         jain: Jain's index of the goodputs of the bulk flows that it limits; None for one flow.
         drops: Share of the packets offered that was dropped for each reason that is known.
+        late_overflow: Packets per run that its full queue dropped in the second half of the time of
+            load.
     """
 
     pipe: str
@@ -73,10 +77,21 @@ class LinkLine:
     delay_p95_ms: float | None
     jain: float | None
     drops: Mapping[str, float]
+    late_overflow: float | None = None
 
 
-def link_lines(values: CellValues, cell: Levels, spec: Scenario) -> list[LinkLine]:
-    """The bottlenecks of a cell, those used most first; of equally used ones those that drop."""
+def link_lines(
+    values: CellValues, cell: Levels, spec: Scenario, paths: Collection[str] = ()
+) -> list[LinkLine]:
+    """The bottlenecks of a cell, those used most first; of equally used ones those that drop.
+
+    Args:
+        values: The metrics `MEASURED`.
+        cell: The cell.
+        spec: Its scenario.
+        paths: Pipes that are told however little they carry: the narrowest of each of several paths
+            of a flow.
+    """
     pipes = pipes_of(spec)
     lines = [_line(values, cell, name, pipe) for name, pipe in pipes.items()]
     lines = [line for line in lines if _can_limit(pipes[line.pipe]) or _is_lossy(line)]
@@ -87,7 +102,10 @@ def link_lines(values: CellValues, cell: Levels, spec: Scenario) -> list[LinkLin
     chosen = [
         line
         for line in lines
-        if fullness[line.pipe] >= least or _is_congested(line) or _is_lossy(line)
+        if line.pipe in paths
+        or fullness[line.pipe] >= least
+        or _is_congested(line)
+        or _is_lossy(line)
     ]
     chosen.sort(key=lambda line: (round(fullness[line.pipe], 2), line.dropped or 0), reverse=True)
     return chosen
@@ -106,7 +124,20 @@ def worst(values: CellValues, cell: Levels) -> dict[str, float]:
         field: values.of(_FIELDS[field], cell).mean(several=several)
         for field, several in _WORST.items()
     }
+    found["delay_p50_ms"] = _median_of_longest(values, cell)
     return {field: value for field, value in found.items() if value is not None}
+
+
+def _median_of_longest(values: CellValues, cell: Levels) -> float | None:
+    """Median delay, in each run, of the queue with the largest 95th percentile; mean of them."""
+    medians = values.of(_FIELDS["delay_p50_ms"], cell).of_repeats
+    longest = values.of(_FIELDS["delay_p95_ms"], cell).of_repeats
+    known = [
+        medians[repeat][pipe]
+        for repeat, own in longest.items()
+        if (pipe := max(own, key=lambda name: own[name])) in medians.get(repeat, {})
+    ]
+    return fmean(known) if known else None
 
 
 def shown(links: Sequence[LinkLine]) -> list[LinkLine]:
@@ -164,6 +195,7 @@ def _line(values: CellValues, cell: Levels, name: str, pipe: Pipe) -> LinkLine:
         delay_p50_ms=means["delay_p50_ms"],
         delay_p95_ms=means["delay_p95_ms"],
         jain=means["jain"],
+        late_overflow=means["late_overflow"],
         drops={words: share for words, share in reasons.items() if share is not None},
     )
 

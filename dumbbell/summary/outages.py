@@ -17,10 +17,10 @@ from dumbbell.scenario import shared_scenario
 from dumbbell.summary.fit import WIDTH, add_columns, fitted, plain_table, shortened, titled
 
 TITLE = "Outages"
-CAPTION = (
+_CAPTION = (
     "Outage: time in which a link of the flow's paths is down. Longest stall: time without new "
     "data at the receiver while the sender has data. New data and goodput back: time from the end "
-    "of the outage, of several the longest; –: not in this run."
+    "of the outage, of several the longest"
 )
 #: Heading → metric.
 _COLUMNS = {
@@ -42,10 +42,15 @@ def rows(results: Tables, *, intervals: bool = True) -> list[list[str]]:
     factors = list(results.experiment.factors)
     found: dict[tuple[Any, ...], dict[str, str]] = {}
     concerned: set[tuple[Any, ...]] = set()
+    runs: dict[tuple[Any, ...], int] = {}
     for heading, name in _COLUMNS.items():
         for row in over_repeats(results, METRICS[name]).iter_rows(named=True):
             key = (*(row[factor] for factor in factors), row["flow"])
-            found.setdefault(key, {})[heading] = _text(row, intervals=intervals)
+            of_all = runs.setdefault(key, row["count"])
+            text = _text(row, intervals=intervals)
+            # A mean of the runs that came back, alone, hides those that did not.
+            some = f" in {row['count']} of {of_all} runs" if 0 < row["count"] < of_all else ""
+            found.setdefault(key, {})[heading] = f"{text}{some}"
             if name == "outage_s" and row["mean"] > 0 and row["kind"] in CONTROLLED:
                 concerned.add(key)
     return [
@@ -53,6 +58,12 @@ def rows(results: Tables, *, intervals: bool = True) -> list[list[str]]:
         for key, own in found.items()
         if key in concerned
     ]
+
+
+def caption(every: list[list[str]]) -> str:
+    """Sentences about the rows shown."""
+    unknown = any(text == "–" for row in every for text in row)
+    return f"{_CAPTION}{'; –: in no run' if unknown else ''}."
 
 
 def _text(row: dict[str, Any], *, intervals: bool) -> str:

@@ -67,6 +67,25 @@ COLUMNS = {
 }
 #: Times of the rates, where they are not the same.
 TIMES = "Mbit/s: of a flow over its own life, of a link while any flow is under way"
+#: Column → what it says of flows, and of links.
+_OF_FLOWS = {
+    "rate": "goodput over its own life",
+    "share": "its share at the bottleneck (Σ: of all of them)",
+    "joint": (
+        "its share at the bottleneck while all flows that always have data send (Σ: of all of them)"
+    ),
+    "rtt": "mean RTT",
+    "again": "retransmitted segments (spurious ones included)",
+    "lost": "lost datagrams and echoes",
+}
+_OF_LINKS = {
+    "rate": "throughput of frames while any flow is under way",
+    "use": "use in that time",
+    "p95": "queueing delay under load",
+    "marked": "marked packets",
+    "lost": "dropped packets",
+    "jain": "Jain's index of the flows that always have data, while all of them send",
+}
 #: What is never retransmitted: its losses are known.
 NOT_REPEATED = ("UDP", "ping")
 
@@ -78,7 +97,7 @@ def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
     factors = list(results.experiment.factors)
     repeats = repeats_range(results.runs, factors)
     several = repeats[1] > 1
-    notes = [TIMES] if lives_differ(results) else []
+    notes = [TIMES] if lives_differ(results) and any(cell.flows for cell in every) else []
     count = repeats_words(repeats) + (": mean ± half the 95 % interval" if several else "")
     if (more := len(every) - _MAX_CELLS) > 0:
         notes.append(f"{more} more cells: dumbbell report, or --json")
@@ -124,6 +143,22 @@ def lines(cell: CellLine, intervals: bool = True) -> list[Line]:
     """Name and texts of the rows of a cell, by column."""
     flows = [_flow_line(flow, intervals) for flow in cell.flows]
     return flows + [_link_line(link) for link in shown(cell.links)]
+
+
+def caption(cells: list[CellLine], columns: list[str], *, arrivals: bool = False) -> str:
+    """Sentences about the columns shown. `arrivals`: flows arrive at random beside those shown."""
+    told = []
+    of_flows = [_flow_line(flow, False)[1] for cell in cells for flow in cell.flows]
+    of_links = [_link_line(link)[1] for cell in cells for link in shown(cell.links)]
+    folded = any(flow.count > 1 for cell in cells for flow in cell.flows)
+    flows = "Flows (of several the mean)" if folded else "Flows"
+    for what, words, lines_ in (flows, _OF_FLOWS, of_flows), ("Links", _OF_LINKS, of_links):
+        filled = {column for row in lines_ for column in row}.intersection(columns)
+        parts = [text for column, text in words.items() if column in filled]
+        told += [f"{what}: {', '.join(parts)}."] if parts else []
+    if arrivals and not {"share", "joint"}.isdisjoint(columns):
+        told.append("Shares leave out what flows of arrivals carry.")
+    return " ".join(told)
 
 
 def _flow_line(flow: FlowLine, intervals: bool) -> Line:

@@ -65,17 +65,11 @@ def _seen(share: float | None) -> float | None:
     return share if share is not None and share >= _SEEN else None
 
 
-def _longest(cell: CellLine) -> float | None:
-    """Median delay of the queue with the largest 95th percentile."""
-    known = [link for link in cell.links if link.delay_p95_ms is not None]
-    return max(known, key=lambda link: link.delay_p95_ms or 0.0).delay_p50_ms if known else None
-
-
 _COLUMNS: dict[str, Callable[[CellLine], float | None]] = {
     "transfer s": lambda cell: cell.transfer_s,
     "goodput Mbit/s": lambda cell: cell.goodput_mbps,
     "use": lambda cell: cell.worst.get("used"),
-    "queue ms p50": lambda cell: _longest(cell),
+    "queue ms p50": lambda cell: cell.worst.get("delay_p50_ms"),
     "p95": lambda cell: cell.worst.get("delay_p95_ms"),
     "TCP RTT ms": lambda cell: cell.tcp_rtt_ms,
     "retransmitted": lambda cell: cell.retransmitted,
@@ -101,7 +95,7 @@ _CAPTIONS = {
     "use": "Use: share of what a link could carry while any flow is under way, the largest.",
     "queue ms p50": (
         "Queueing delay (means over a sample): while all long TCP flows last (if never, in the "
-        "whole run), where it is largest."
+        "whole run), of the queue with the largest p95 of each run."
     ),
     "marked": "Marked: by ECN, at the bottleneck where most are.",
     "dropped": "Dropped: at the bottleneck where most are.",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dumbbell.limits.pipes import delay_ns
+from dumbbell.metrics.numbers import number
 from dumbbell.scenario import Pipe
 
 
@@ -36,6 +37,12 @@ def pipe_words(pipe: Pipe) -> list[str]:
     if own and own["loss"] != "none":
         words.append(loss_words(own["loss"]))
     return words
+
+
+def size_words(size_bytes: float) -> str:
+    """`12.21 KiB`; from 10 MiB on `16 MiB`. Experiment files count sizes in these units, too."""
+    large = size_bytes >= 10 << 20
+    return f"{number(size_bytes / (1 << (20 if large else 10)))} {'MiB' if large else 'KiB'}"
 
 
 def rate_words(bps: int) -> str:

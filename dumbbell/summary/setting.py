@@ -17,6 +17,8 @@ from dumbbell.summary.pipe_words import change_words
 
 #: Times of a change closer than this are the same.
 _SAME_TIME_S = 1e-3
+#: Disciplines that signal nothing while delays are below a target.
+_WITH_TARGET = ("codel", "fq_codel")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class PipeSetting:
         limit_bytes: Queue limit in bytes of full frames; None without one.
         frame_bytes: A full frame, of the largest MTU of all hosts.
         wire_bytes: What it takes on the wire, with cells and overhead.
+        target_ms: Delay below which its discipline signals nothing (CoDel); None without one.
         loss: True if packets are lost at random before the queue.
         bursty_loss: True if these losses come in bursts (Gilbert–Elliott).
         changes: Changes of the link: second, words.
@@ -50,6 +53,7 @@ class PipeSetting:
     policer_bytes: int | None = None
     frame_bytes: int = FRAME_BYTES
     wire_bytes: int = FRAME_BYTES
+    target_ms: float | None = None
 
     def change_in(self, begin_s: float, end_s: float) -> str:
         """Words about the changes at the beginning of a stretch and inside; empty without any.
@@ -93,6 +97,7 @@ class FlowSetting:
         read_mbps: Rate at which the application of its receiver reads; None without a limit.
         buffers: Largest send and receive buffer of its TCP: `tcp_wmem`, `tcp_rmem` → bytes.
         frame_bytes: Its full frame.
+        backups: True if some of its subflows are backups.
     """
 
     base_rtt_ms: float
@@ -105,6 +110,7 @@ class FlowSetting:
     read_mbps: float | None
     buffers: Mapping[str, int] = field(default_factory=dict)
     frame_bytes: int = FRAME_BYTES
+    backups: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,11 @@ def setting(scenario: str, flows: Iterable[str]) -> Setting:
     found = {}
     hosts = {node["name"]: node["tcp"] for node in spec["nodes"]}
     flows_of = {flow["name"]: flow for flow in spec["flows"]}
+    backups = {
+        one["name"]
+        for one in spec.get("connections", ())
+        if any(subflow["backup"] for subflow in one["subflows"])
+    }
     for name in dict.fromkeys(flows):
         try:
             limits, narrow = known.of(name), known.narrowest_pipes(name)
@@ -152,6 +163,7 @@ def setting(scenario: str, flows: Iterable[str]) -> Setting:
             read_mbps=read_mbps(own) if own else None,
             buffers=buffers_of(hosts, own) if own else {},
             frame_bytes=limits.frame_bytes,
+            backups=name in backups,
         )
     spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
     sack = {node["tcp"]["tcp_sack"] for node in spec["nodes"] if node["tcp"]}
@@ -191,6 +203,7 @@ def _pipe(pipe: Pipe, frame_bytes: int) -> PipeSetting:
         pipe["policer"]["burst_bytes"] if pipe["policer"] else None,
         frame_bytes,
         wire_bytes(pipe, frame_bytes),
+        options["target_ns"] * 1e-6 if kind in _WITH_TARGET else None,
     )
 
 

@@ -237,3 +237,22 @@ def test_a_set_up_that_is_too_large_is_refused_by_the_name_of_its_file(tmp_path:
     result = CliRunner().invoke(app, ["advise", str(file)])
     assert result.exit_code == 2
     assert result.stderr.startswith(f"dumbbell: {file}: flows: a run would take about")
+
+
+def test_a_run_above_the_limits_can_be_allowed(tmp_path: Path) -> None:
+    """The refusal names `--allow`, which the verb once did not have."""
+    file = tmp_path / "e.yaml"
+    file.write_text(
+        "dumbbell: 1\nname: e\ntemplate: {dumbbell: {rate: 1 Mbit/s, rtt: 20 ms, buffer: 1 BDP}}\n"
+        "flows: [{from: s1, to: d1, tcp: reno}]\nduration: 1 s\n"
+    )
+    refused = CliRunner().invoke(app, ["advise", str(file), "--allow", "events=1"])
+    assert refused.exit_code == 2 and "allow it: --allow events=" in refused.output
+    assert CliRunner().invoke(app, ["advise", str(file), "--allow", "all"]).exit_code in (0, 1)
+
+
+def test_a_goodput_beside_the_rate_of_a_link_names_its_flow(tmp_path: Path) -> None:
+    """Of two flows, one had 4.83 Mbit/s: that looked like what the line carries."""
+    text = (Path(__file__).parents[2] / "examples" / "bufferbloat.yaml").read_text("utf-8")
+    (evidence,) = [one.evidence for one in judge(text, "e.yaml").advice if one.rule == "buffer"]
+    assert re.search(r"\(95 %\) at 4\.\d+ Mbit/s \(flow1\); with limit \d+: ", evidence)

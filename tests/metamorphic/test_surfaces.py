@@ -115,7 +115,7 @@ def texts_of(cell: CellLine) -> set[str]:
     known += [one for pipe in _pipes(cell) for one in pipe.limit_ms or ()]
     known += [pipe.limit_packets or 0.0 for pipe in _pipes(cell)]
     sizes = [pipe.limit_bytes or 0.0 for pipe in _pipes(cell)]
-    known += [size * unit for size in sizes for unit in (1e-3, 1e-6)]  # told in kB or MB
+    known += [size / unit for size in sizes for unit in (1 << 10, 1 << 20)]  # told in KiB or MiB
     known += [flow.count for flow in cell.flows]
     found: set[str] = set()
     for value in known:

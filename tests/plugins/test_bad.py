@@ -158,3 +158,40 @@ def test_a_plugin_cannot_have_the_name_of_a_built_in(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ExperimentError, match="cubic is a congestion control of the program"):
         dumbbell.run(path)
+
+
+WITH_PARAMETERS = """\
+import dumbbell
+
+
+@dumbbell.congestion_control("bad")
+class Bad:
+    def __init__(self, beta: float = 0.5) -> None:
+        self.beta = beta
+
+    def ssthresh(self, conn, window):
+        return max(int(window.cwnd * self.beta), 2)
+
+    def cong_avoid(self, conn, window, acked):
+        window.cwnd += 1
+"""
+
+
+def test_a_parameter_that_no_constructor_takes_is_refused_without_a_run(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(WITH_PARAMETERS, encoding="utf-8")
+    path = tmp_path / "bad.yaml"
+
+    def validated(parameters: str) -> tuple[int, str]:
+        file = f"{{file: ./bad.py, parameters: {parameters}}}"
+        path.write_text(TEXT.replace("FILE", file), encoding="utf-8")
+        done = CliRunner().invoke(app, ["validate", str(path)])
+        return done.exit_code, re.sub(r"\s+", " ", done.output)
+
+    code, output = validated("{betta: 0.7}")
+    assert code == 2
+    assert "bad.yaml:4: plugins.bad.parameters.betta: its constructor takes no such" in output
+    assert "beta" in output.replace("betta", "") and "E507" in output
+    assert validated("{beta: 0.7}")[0] == 0
+    free = WITH_PARAMETERS.replace("beta: float = 0.5)", "beta: float = 0.5, **others: float)")
+    (tmp_path / "bad.py").write_text(free, encoding="utf-8")
+    assert validated("{betta: 0.7}")[0] == 0

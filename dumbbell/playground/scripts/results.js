@@ -148,11 +148,14 @@ function bottlenecksOf(answer) {
       const rate = rateOf(answer, pipe.pipe);
       /** @type {number[]} */
       const delays = [];
+      const setting = pipeOf(answer, pipe.pipe);
+      const outages = setting ? outagesOf(setting, answer.scenario.duration_ns) : [];
+      const down = (/** @type {number} */ at) => outages.some((one) => at > one.begin && at <= one.end);
       queues?.pipe.forEach((/** @type {string} */ name, /** @type {number} */ i) => {
         if (name !== pipe.pipe || queues.time_ns[i] < load.begin || queues.time_ns[i] > load.end) return;
         const waited = known(queues.sojourn_mean_ns[i]);
         if (waited !== null) delays.push(waited / 1e6);
-        else if (rate) delays.push((queues.queued_bytes[i] * 8e3) / rate);
+        else if (rate && !down(queues.time_ns[i])) delays.push((queues.queued_bytes[i] * 8e3) / rate);
       });
       delays.sort((a, b) => a - b);
       const dropped = Object.keys(pipe).reduce((sum, name) => sum + (/^dropped_.*_packets$/.test(name) ? (known(pipe[name]) ?? 0) : 0), 0);
