@@ -77,9 +77,7 @@ def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
     """The rows for a terminal of this width, without intervals if it is narrow."""
     factors = list(results.experiment.factors)
     repeats = repeats_range(results.runs, factors)
-    several = repeats[1] > 1
     notes = [TIMES] if lives_differ(results) else []
-    count = repeats_words(repeats) + (": mean ± half the 95 % interval" if several else "")
     if (more := len(every) - _MAX_CELLS) > 0:
         notes.append(f"{more} more cells: dumbbell report, or --json")
 
@@ -92,8 +90,14 @@ def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
         return made
 
     forms = ((True, False), (False, False), (True, True), (False, True))
-    title = f"{results.experiment.name} ({count})"
-    return titled(title, fitted(make, forms, width))
+    made = fitted(make, forms, width)
+    value = ": mean ± half the 95 % interval" if _has_intervals(made) else ": mean"
+    count = repeats_words(repeats) + (value if repeats[1] > 1 else "")
+    return titled(f"{results.experiment.name} ({count})", made)
+
+
+def _has_intervals(table: Table) -> bool:
+    return any("±" in str(cell) for column in table.columns for cell in column.cells)
 
 
 def _fill(table: Table, every: list[CellLine], factors: list[str], *, intervals: bool) -> None:
