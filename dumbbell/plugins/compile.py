@@ -30,6 +30,8 @@ _RANDOM = re.compile(rb"\b(?:get_random|prandom)_")
 _LIMIT = ("sh", "-c", 'ulimit -v 2097152; exec "$@"', "sh")
 _MOST_S = 60
 _ERRORS_SHOWN = 3
+#: Name of a module's file while it is compiled, so that its name is no part of a library.
+COMPILED = "module.c"
 #: What a module says if nothing is registered.
 NO_TABLE = "returns no table"
 REGISTERS_NOTHING = (
@@ -79,7 +81,7 @@ def _compiled(text: bytes, include: Path, work: Path) -> Path:
         if "/" in name and ".." not in name:
             (work / name).parent.mkdir(parents=True, exist_ok=True)
             (work / name).touch()
-    source, library = work / "module.c", work / "module.so"
+    source, library = work / COMPILED, work / "module.so"
     source.write_bytes(text)
     draws = ["-DDUMBBELL_MODULE_DRAWS"] if _RANDOM.search(text) else []
     where = [f"-I{work}", f"-I{include}", "-o", str(library), str(source)]

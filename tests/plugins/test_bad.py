@@ -101,7 +101,7 @@ def test_a_plugin_that_forks_answers_once(form: str, tmp_path: Path) -> None:
     """The copy would answer too, and the next run would take its tables for its own."""
     found = []
     for does in (FORKS[form], ""):
-        folder = tmp_path / (does and "forks" or "alone")
+        folder = tmp_path / ("forks" if does else "alone")
         folder.mkdir()
         if form == "c":
             file = library(BAD / "hook.c", folder / "bad.so", f"-DDOES={does}", "-Wno-error")

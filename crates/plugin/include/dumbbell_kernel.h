@@ -40,14 +40,30 @@ typedef unsigned int gfp_t;
 #define U8_MAX 0xffu
 #define U16_MAX 0xffffu
 #define U32_MAX 0xffffffffu
+#define S8_MAX 0x7f
+#define S16_MAX 0x7fff
 #define S32_MAX 0x7fffffff
 #define U64_MAX 0xffffffffffffffffull
 #define S64_MAX 0x7fffffffffffffffll
+#define S8_MIN (-S8_MAX - 1)
+#define S16_MIN (-S16_MAX - 1)
+#define S32_MIN (-S32_MAX - 1)
+#define S64_MIN (-S64_MAX - 1)
 #define U32_C(value) value##U
 #undef INT_MAX
+#undef INT_MIN
 #undef UINT_MAX
+#undef LONG_MAX
+#undef LONG_MIN
+#undef ULONG_MAX
 #define INT_MAX 0x7fffffff
+#define INT_MIN (-INT_MAX - 1)
 #define UINT_MAX 0xffffffffu
+#define LONG_MAX 0x7fffffffffffffffl
+#define LONG_MIN (-LONG_MAX - 1)
+#define ULONG_MAX 0xfffffffffffffffful
+#define BITS_PER_BYTE 8
+#define BITS_PER_TYPE(type) (sizeof(type) * BITS_PER_BYTE)
 
 #define EPERM 1
 #define ENOENT 2
@@ -418,7 +434,7 @@ struct tcp_sock {
 	u32 snd_una, snd_nxt, mss_cache;
 	u32 snd_cwnd, snd_cwnd_cnt, snd_cwnd_clamp, snd_ssthresh, prior_cwnd;
 	u32 srtt_us, sacked_out, delivered, delivered_ce, lost, app_limited, lsndtime;
-	u64 tcp_mstamp, delivered_mstamp, tcp_wstamp_ns, tcp_clock_cache;
+	u64 bytes_acked, tcp_mstamp, delivered_mstamp, tcp_wstamp_ns, tcp_clock_cache;
 	u8 ecn_flags;
 	bool is_cwnd_limited;
 	struct tcp_options_received rx_opt;
@@ -670,6 +686,7 @@ static inline struct sock *dumbbell_enter(void *state, const struct dumbbell_con
 	tp->inet_conn.icsk_ca_state = (u8)conn->state;
 	tp->snd_una = (u32)conn->snd_una;
 	tp->snd_nxt = (u32)conn->snd_nxt;
+	tp->bytes_acked = conn->snd_una + 1; /* the SYN counts */
 	tp->mss_cache = conn->mss;
 	tp->prior_cwnd = conn->prior_cwnd;
 	tp->srtt_us = conn->srtt_us8;
