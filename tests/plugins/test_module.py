@@ -99,7 +99,7 @@ def test_parameters_are_the_modules_own(template: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ("gamma: 1", "parameter gamma: the module has none of this name"),
+        ("gamma: 1", "parameter gamma: the module has none of this name; it has beta"),
         ("beta: 0.5", "parameter beta: a whole number"),
         ("beta: 3000000000", "parameter beta: a whole number that its variable holds"),
     ],

@@ -741,15 +741,20 @@ static inline int32_t dumbbell_leave(void *state, struct dumbbell_window *w)
 	return 0;
 }
 
+static inline void dumbbell_add(const char *text)
+{
+	size_t at = strlen(dumbbell_message);
+
+	for (; *text && at + 1 < sizeof(dumbbell_message); text++)
+		dumbbell_message[at++] = *text;
+	dumbbell_message[at] = 0;
+}
 static inline void dumbbell_say(const char *a, const char *b, const char *c)
 {
-	const char *parts[] = { a, b, c };
-	size_t at = 0;
-
-	for (size_t i = 0; i < 3; i++)
-		for (const char *text = parts[i]; *text && at + 1 < sizeof(dumbbell_message); text++)
-			dumbbell_message[at++] = *text;
-	dumbbell_message[at] = 0;
+	dumbbell_message[0] = 0;
+	dumbbell_add(a);
+	dumbbell_add(b);
+	dumbbell_add(c);
 }
 static int32_t dumbbell_set_parameter(const struct dumbbell_parameter *given, bool only_compare)
 {
@@ -773,6 +778,10 @@ static int32_t dumbbell_set_parameter(const struct dumbbell_parameter *given, bo
 		return 0;
 	}
 	dumbbell_say("parameter ", given->name, ": the module has none of this name");
+	for (u32 i = 0; i < dumbbell_variable_count; i++) {
+		dumbbell_add(i == 0 ? "; it has " : ", ");
+		dumbbell_add(dumbbell_variables[i].name);
+	}
 	return -EINVAL;
 }
 static int32_t dumbbell_create(void *state, const struct dumbbell_parameters *all)
