@@ -220,7 +220,7 @@ def test_a_metric_has_the_name_of_its_column() -> None:
 
 
 def test_an_unknown_metric_is_answered_with_the_nearest() -> None:
-    with pytest.raises(KeyError, match="no metric 'goodput'; did you mean .*goodput_mbps"):
+    with pytest.raises(KeyError, match=r"no metric 'goodput'; did you mean .*goodput_mbps"):
         METRICS["goodput"]
 
 
