@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.active import lives_differ
@@ -92,8 +93,9 @@ def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
     forms = ((True, False), (False, False), (True, True), (False, True))
     made = fitted(make, forms, width)
     value = ": mean ± half the 95 % interval" if _has_intervals(made) else ": mean"
-    count = repeats_words(repeats) + (value if repeats[1] > 1 else "")
-    return titled(f"{results.experiment.name} ({count})", made)
+    count = repeats_words(repeats) + (value if repeats[1] > 1 and made.row_count else "")
+    title = f"{results.experiment.name} ({count})"
+    return titled(title, made) if made.row_count else Group(Text(title, style="bold"), "")
 
 
 def _has_intervals(table: Table) -> bool:
