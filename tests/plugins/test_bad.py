@@ -171,7 +171,7 @@ def test_a_file_that_is_no_plugin_is_refused(tmp_path: Path) -> None:
         file = tmp_path / name
         file.write_bytes(data)
         refused(file, tmp_path, words)
-    refused(tmp_path / "x1.so", tmp_path, "No such file or directory; found")
+    refused(tmp_path / "qqqqqqqq.so", tmp_path, "No such file or directory; found")
     refused(tmp_path / "goode.so", tmp_path, r"No such file or directory; did you mean good\.so\?")
     two = (BAD / "hook.txt").read_text().replace("DOES", "pass")
     two = two.replace('"bad"', '"one"') + two.replace('"bad"', '"two"').replace("Bad", "Other")
