@@ -158,6 +158,35 @@ def test_words_of_published_modules_are_known(template: Path, tmp_path: Path) ->
     run(tmp_path, template, ["mine"])
 
 
+FIRST = """\
+static void mine_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	bool early = ktime_get() < 40000000 || tcp_jiffies32 < 40 || !tcp_sk(sk)->srtt_us;
+
+	((struct mine *)inet_csk_ca(sk))->losses += early ? 100 : 1;
+}
+
+static struct tcp_congestion_ops mine"""
+#: In `init`, in the place of its line: a window of 0 ends the run.
+ONCE = """\
+if (ca->losses != 1)
+		tcp_sk(sk)->snd_cwnd = 0;"""
+
+
+def test_the_syn_is_acknowledged_at_its_time(template: Path, tmp_path: Path) -> None:
+    """Linux calls `pkts_acked` for the SYN, after an RTT of 40 ms, before `init`."""
+    source = template.read_text(encoding="utf-8")
+    for old, new in (
+        ("static struct tcp_congestion_ops mine", FIRST),
+        (".owner\t", ".pkts_acked\t= mine_acked,\n\t.owner\t"),
+        ("ca->losses = 0;", ONCE),
+    ):
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    template.write_text(source, encoding="utf-8")
+    run(tmp_path, template, ["mine"])
+
+
 def test_headers_beside_it_are_part_of_it(template: Path, tmp_path: Path) -> None:
     header = template.with_name("half.h")
     header.write_text("#define HALF 512\n", encoding="utf-8")

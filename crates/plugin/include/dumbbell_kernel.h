@@ -440,8 +440,8 @@ struct tcp_sock {
 	struct tcp_options_received rx_opt;
 	struct minmax rtt_min;
 	/* behind functions of Linux */
-	u32 in_flight_;
-	bool cwnd_limited_, enters_cwr_;
+	u32 in_flight_, syn_rtt_us_;
+	bool cwnd_limited_, enters_cwr_, syn_acked_;
 };
 struct rate_sample {
 	u32 prior_delivered;
@@ -828,18 +828,25 @@ static void dumbbell_error(void *state, char *to, uint32_t bytes)
 	for (u32 i = 0; i < bytes && i < sizeof(dumbbell_message); i++)
 		to[i] = dumbbell_message[i];
 }
-static int32_t dumbbell_init(void *state, const struct dumbbell_conn *conn, struct dumbbell_window *w)
-{
-	dumbbell_ops->init(dumbbell_enter(state, conn, w));
-	return dumbbell_leave(state, w);
-}
-/* The SYN is a packet of its own, before `init`. */
+/* The SYN is a packet of its own, right before `init`: its `pkts_acked` waits for the clock of that. */
 static int32_t dumbbell_syn_acked(void *state, uint32_t rtt_us)
 {
-	const struct ack_sample sample = { .pkts_acked = 1, .rtt_us = (s32)rtt_us };
+	struct tcp_sock *tp = state;
 
-	dumbbell_ops->pkts_acked(state, &sample);
+	tp->syn_acked_ = true;
+	tp->syn_rtt_us_ = rtt_us;
 	return 0;
+}
+static int32_t dumbbell_init(void *state, const struct dumbbell_conn *conn, struct dumbbell_window *w)
+{
+	struct sock *sk = dumbbell_enter(state, conn, w);
+	const struct ack_sample sample = { .pkts_acked = 1, .rtt_us = (s32)tcp_sk(sk)->syn_rtt_us_ };
+
+	if (tcp_sk(sk)->syn_acked_)
+		dumbbell_ops->pkts_acked(sk, &sample);
+	if (dumbbell_ops->init)
+		dumbbell_ops->init(sk);
+	return dumbbell_leave(state, w);
 }
 static int32_t dumbbell_ssthresh(void *state, const struct dumbbell_conn *conn, struct dumbbell_window *w,
 				 uint32_t *to)
@@ -950,7 +957,7 @@ const struct dumbbell_cc *dumbbell_cc_v1(void)
 		.create = dumbbell_create,
 		.release = dumbbell_release,
 		.error = dumbbell_error,
-		.init = DUMBBELL_HOOK(init),
+		.init = ops->init || ops->pkts_acked ? dumbbell_init : 0,
 		.syn_acked = ops->pkts_acked ? dumbbell_syn_acked : 0,
 		.ssthresh = dumbbell_ssthresh,
 		.cong_avoid = DUMBBELL_HOOK(cong_avoid),
