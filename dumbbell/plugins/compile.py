@@ -25,7 +25,8 @@ _OPTIONS = (
 _BEFORE = "-DLINUX_VERSION_CODE=KERNEL_VERSION(6,9,0)"
 _HEADERS = ("dumbbell_cc.h", "dumbbell_kernel.h")
 _OF_LINUX = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*<([a-z0-9_][A-Za-z0-9_./-]*)>", re.MULTILINE)
-_RANDOM = re.compile(rb"\b(?:get_random|prandom)_")
+#: What a run draws: numbers, and the first time of the peer's clock.
+_RANDOM = re.compile(rb"\b(?:(?:get_random|prandom)_|rcv_tsval\b)")
 #: Bounds of the compiler: 2 GiB of memory, time in s.
 _LIMIT = ("sh", "-c", 'ulimit -v 2097152; exec "$@"', "sh")
 _MOST_S = 60

@@ -28,10 +28,10 @@ duration: 15 s
 sampling: 10 ms
 factors: {cc: CC}
 """
-#: Linux's own that the built-ins follow to the bit. lp draws another first timestamp, dctcp needs
-#: the receiver's half, and yeah functions of another module.
+#: Linux's own that the built-ins follow to the bit. dctcp needs the receiver's half, and yeah
+#: functions of another module.
 OF_LINUX = (
-    "bbr", "bic", "cdg", "cubic", "highspeed", "htcp", "hybla", "illinois", "nv", "scalable",
+    "bbr", "bic", "cdg", "cubic", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable",
     "vegas", "veno", "westwood",
 )  # fmt: skip
 

@@ -440,7 +440,7 @@ struct tcp_sock {
 	struct tcp_options_received rx_opt;
 	struct minmax rtt_min;
 	/* behind functions of Linux */
-	u32 in_flight_, syn_rtt_us_;
+	u32 in_flight_, syn_rtt_us_, tsoff_;
 	bool cwnd_limited_, enters_cwr_, syn_acked_;
 };
 struct rate_sample {
@@ -702,7 +702,7 @@ static inline struct sock *dumbbell_enter(void *state, const struct dumbbell_con
 	tp->tcp_clock_cache = conn->now_ns;
 	tp->ecn_flags = conn->ecn ? TCP_ECN_OK : 0;
 	tp->is_cwnd_limited = conn->cwnd_limited_flight;
-	tp->rx_opt.rcv_tsval = conn->tsval_ms;
+	tp->rx_opt.rcv_tsval = conn->tsval_ms + tp->tsoff_;
 	tp->rx_opt.rcv_tsecr = conn->tsecr_ms;
 	tp->in_flight_ = conn->in_flight;
 	tp->rtt_min.s[0].v = conn->min_rtt_us;
@@ -839,11 +839,15 @@ static int32_t dumbbell_syn_acked(void *state, uint32_t rtt_us)
 }
 static int32_t dumbbell_init(void *state, const struct dumbbell_conn *conn, struct dumbbell_window *w)
 {
-	struct sock *sk = dumbbell_enter(state, conn, w);
-	const struct ack_sample sample = { .pkts_acked = 1, .rtt_us = (s32)tcp_sk(sk)->syn_rtt_us_ };
+	struct tcp_sock *tp = state;
+	const struct ack_sample sample = { .pkts_acked = 1, .rtt_us = (s32)tp->syn_rtt_us_ };
+	struct sock *sk;
 
-	if (tcp_sk(sk)->syn_acked_)
+	tp->tsoff_ = conn->random; /* the peer's clock begins at a random time (secure_tcp_ts_off) */
+	sk = dumbbell_enter(state, conn, w);
+	if (tp->syn_acked_)
 		dumbbell_ops->pkts_acked(sk, &sample);
+	tp->snd_cwnd = w->cwnd; /* set between both (tcp_init_transfer) */
 	if (dumbbell_ops->init)
 		dumbbell_ops->init(sk);
 	return dumbbell_leave(state, w);
