@@ -67,7 +67,7 @@ class Checking:
             now = baselines.baseline_of(results, [one.metric for one in self._expected])
             if self._before is None:
                 baselines.write(self._path, now)
-                count = len(now.samples)
+                count = baselines.count_of(now)
                 self.lines.append(
                     f"{self._path}: baseline of {many(count, 'quantity', 'quantities')} written"
                 )
@@ -101,7 +101,8 @@ class Checking:
         self.lines += [_line(one) for one in shown[:_MOST_LINES]]
         if len(shown) > _MOST_LINES:
             self.lines.append(f"… {len(shown) - _MOST_LINES} more")
-        if any(one.paired and one.paired.difference.count < LEAST_TESTED for one in found):
+        few = any(one.paired and one.paired.difference.count < LEAST_TESTED for one in found)
+        if few and now.digest != before.digest:
             self.lines.append(
                 f"Fewer than {LEAST_TESTED} repeats: the tolerance of {100 * self._tolerance:g} % "
                 "alone decides, noise included"
