@@ -174,15 +174,15 @@ def _check(results: Results, expect: ExpectSpec, field: str) -> list[Checked]:
             raise ExperimentError(
                 f"no factor {column!r}; there are: {known}", field=field, code=Code.EXPECT
             )
-        known = measured[column].unique(maintain_order=True).to_list()
+        there = measured[column].unique(maintain_order=True).to_list()
         measured = measured.filter(pl.col(column) == level)
-        if measured.is_empty() and known:
+        if measured.is_empty() and there:
             raise ExperimentError(
                 f"nothing is measured for {expect.metric} with this {column}",
                 field=field,
                 found=shortened(level),
-                allowed=known,
-                nearest=nearest_name(level, known),
+                allowed=there,
+                nearest=nearest_name(level, there),
                 code=Code.EXPECT,
             )
     if measured.is_empty():
