@@ -75,6 +75,10 @@ def test_what_only_a_run_shows_names_the_file(tmp_path: Path) -> None:
 
 
 def test_messages() -> None:
+    assert message(BASE + "expect: [{metric: goodput_mbps, above: 15 Mbit/s}]\n") == (
+        "e.yaml:8: expect[0].above: should be a number without the metric's unit; of a share also"
+        " a percentage; found 15 Mbit/s; allowed: 15, 0.95, 95 %"
+    )
     assert message(BASE + "expect: [{metric: goodput_mbps}]\n") == (
         "e.yaml:8: expect[0]: a bound is missing; allowed: above, below"
     )

@@ -45,6 +45,8 @@ IN_HOOKS = {
 }
 IN_PYTHON = {
     "raises": ("raise ValueError('so it is')", r"cong_avoid: ValueError: so it is \(line \d+\)"),
+    "below": ("__import__('json').loads('x')", r"JSONDecodeError: .*\(char 0\) \(line 16\)"),
+    "silent": ("assert False", r"cong_avoid: AssertionError \(line 16\)"),
     "loop": ("while True: pass", "did not return within"),
     "negative": ("window.cwnd = -1", "OverflowError"),
     "float": ("window.cwnd = float('nan')", "TypeError"),
