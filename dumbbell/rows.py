@@ -16,7 +16,7 @@ def where_rows(frame: pl.DataFrame, where: Where) -> pl.DataFrame:
         if column not in frame.columns:
             raise ValueError(f"no factor {column!r}; there are {', '.join(frame.columns)}")
         levels = [level] if isinstance(level, str) else list(level)
-        frame = frame.filter(pl.col(column).is_in(levels))
+        frame = frame.filter(pl.col(column).cast(pl.String).is_in(levels))
     return frame
 
 

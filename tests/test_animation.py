@@ -312,6 +312,10 @@ def test_what_was_there_before_a_stretch_belongs_to_it(results: Results, tmp_pat
     [
         (Wanted(from_="2 s", to="1 s"), "--to 1 s: should be later than --from 2 s"),
         (Wanted(from_="2"), "--from 2: a time needs a unit"),
+        (
+            Wanted(from_="50 s", to="60 s"),
+            "--from 50 s: the packets of this run are kept between 0 s and 4 s",
+        ),
         (Wanted(at="99 s"), "--at 99 s: the animation lies between 0 s and 4 s"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,21 @@ def test_one_repeat_is_judged_by_the_tolerance(tmp_path: Path) -> None:
     assert not any("goodput" in line for line in wider)
 
 
+def test_a_few_equal_repeats_are_told_as_they_are(tmp_path: Path) -> None:
+    """Three repeats without anything random: nothing is noise, and no p is 0."""
+    path = tmp_path / "few.yaml"
+    same = TEXT.replace(", start_jitter: 1 RTT", "").replace(", forward: {loss: 0.2 %}", "")
+    path.write_text(same.replace("repeats: 8", "repeats: 3"), encoding="utf-8")
+    (written,) = re.findall(r"baseline of (\d+) quantities", checked(path, "--update").stdout)
+    identical = checked(path).stdout
+    assert f"identical to the baseline's ({written} quantities)" in identical
+    assert "noise included" not in identical
+    path.write_text(path.read_text().replace("rate: 10", "rate: 8"), encoding="utf-8")
+    worse = checked(path).stdout
+    assert "noise included" in worse and "(p 0)" not in worse
+    assert re.search(r"✗ goodput_mbps .* worse by \d+ % \(equally in each repeat\)", worse)
+
+
 def test_a_quantity_that_is_gone_fails(file: Path) -> None:
     baseline = file.parent / "baseline.json"
     fields = json.loads(baseline.read_text())
@@ -112,6 +128,7 @@ def test_a_quantity_that_is_gone_fails(file: Path) -> None:
         (None, "no baseline: No such file or directory; `dumbbell check FILE --baseline"),
         ("{", "not a baseline ("),
         ("[]", "not a baseline ("),
+        ("{}", "not a baseline (it has no 'format')"),
         ('{"format": 9}', "not a baseline (its format is unknown to this program)"),
         ('{"format": 1, "samples": [{"metric": "x"}]}', "unknown metric 'x'"),
         ('{"format": 1, "samples": [], "more": 1}', "not a baseline ("),

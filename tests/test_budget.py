@@ -139,12 +139,17 @@ def test_memory_grows_with_flows_and_not_with_time() -> None:
         ("event=5", "did you mean events"),
         ("memory=much", "memory=16 GB"),
         ("rows=", "rows=5e9"),
-        ("=5", "no such limit"),
+        ("=5", "no such limit; allowed: events, rows"),
     ],
 )
 def test_a_limit_that_is_none_is_refused(chosen: str, said: str) -> None:
     with pytest.raises(DumbbellError, match=said):
         allowed([chosen])
+
+
+def test_one_limit_needs_no_list() -> None:
+    assert allowed("all") == allowed(["all"])
+    assert allowed("memory=16 GB") == allowed(["memory=16 GB"])
 
 
 @pytest.mark.slow

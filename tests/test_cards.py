@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 from typer.testing import CliRunner, Result
 
+from dumbbell.cards import display
 from dumbbell.cards.card import names, read_card
 from dumbbell.cards.running import run_card, sides_of
 from dumbbell.cli import app
@@ -87,7 +89,7 @@ def test_what_a_newcomer_does_to_the_incumbent(tmp_path: Path) -> None:
     delay = words_of["5.1.2", "queue_delay_p95_ms", "20 Mbit/s", "8 BDP", "bottleneck/forward"]
     assert 0.9 * 320 < delay["before"][0] <= 320
     assert delay["comparison"] == "better"
-    assert "Harm matrix" in done.output and "seeds 1 to 6" in done.output
+    assert "Harm matrix" in done.output and "seeds 1 to 6," in done.output
 
 
 def test_short_flows_and_long_flows_beside_each_other(tmp_path: Path) -> None:
@@ -369,3 +371,9 @@ def test_the_pages_of_the_documentation() -> None:
                 assert re.search(rf"^\| {re.escape(one.item)} ", page, re.MULTILINE), one.item
     listed = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert "scorecards/index" in listed
+
+
+def test_one_seed_is_no_range() -> None:
+    for seeds, words in (((3, 3), "3"), ((1, 24), "1–24")):
+        card = SimpleNamespace(seeds=seeds)
+        assert display.seeds(card) == words  # type: ignore[arg-type]

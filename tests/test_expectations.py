@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell.cli import app
+from dumbbell.compare.checking import Checking
 from dumbbell.compare.expectations import check
 from dumbbell.errors import ExperimentError
 from dumbbell.experiment.contents import ExpectSpec
@@ -36,8 +37,14 @@ def test_every_cell_that_is_meant_is_checked(tmp_path: Path) -> None:
     cubic = check(results, [ExpectSpec(metric="goodput_mbps", where={"cc": "cubic"}, below=9)])
     assert [one.holds for one in cubic] == [False]
     nowhere = ExpectSpec(metric="goodput_mbps", where={"cc": "bbr"}, below=9)
-    with pytest.raises(ExperimentError, match=r"expect\[0\]: nothing is measured for goodput"):
+    words = (
+        r"expect\[0\]: nothing is measured for goodput_mbps with this cc; found bbr; allowed: reno"
+    )
+    with pytest.raises(ExperimentError, match=words):
         check(results, [nowhere])
+    silent = ExpectSpec(metric="voice_mos", above=3)
+    with pytest.raises(ExperimentError, match="nothing measured for voice_mos: no flow here has"):
+        check(results, [silent])
     with pytest.raises(ExperimentError, match="no factor 'rtt'; there are: cc"):
         check(results, [ExpectSpec(metric="goodput_mbps", where={"rtt": "1 s"}, below=9)])
     with pytest.raises(ExperimentError, match="nothing is expected"):
@@ -55,7 +62,23 @@ def test_the_exit_code_tells(tmp_path: Path) -> None:
         assert done.exit_code == code, done.output
 
 
+def test_what_only_a_run_shows_names_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    bound = "{metric: queue_delay_p95_ms, where: {pipe: bottlneck/forward}, below: 9}"
+    text = TEXT.replace("{metric: goodput_mbps, above: 9, below: 9.6}", bound)
+    file.write_text(text.replace("duration: 10 s", "duration: 1 s"), encoding="utf-8")
+    with pytest.raises(ExperimentError) as raised:
+        Checking(file, {}, None, 0.01, update=False).judge(dumbbell.run(file))
+    words = str(raised.value)
+    assert words.startswith(f"{file}: expect[0]: nothing is measured for queue_delay_p95_ms with")
+    assert "did you mean bottleneck/forward?" in words
+
+
 def test_messages() -> None:
+    assert message(BASE + "expect: [{metric: goodput_mbps, above: 15 Mbit/s}]\n") == (
+        "e.yaml:8: expect[0].above: should be a number without the metric's unit; of a share also"
+        " a percentage; found 15 Mbit/s; allowed: 15, 0.95, 95 %"
+    )
     assert message(BASE + "expect: [{metric: goodput_mbps}]\n") == (
         "e.yaml:8: expect[0]: a bound is missing; allowed: above, below"
     )

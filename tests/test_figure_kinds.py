@@ -161,8 +161,39 @@ def test_a_matrix_has_the_share_of_each_row(pairs: Results) -> None:
     assert mirrored["share"] == pytest.approx(1 - cell["share"], rel=1e-6)
 
 
+ONE = {"cc": "reno", "other": "bbr", "rtt": "10 ms"}
+#: Kind, options that choose rows which there are not, and the reason.
+NAMES = [
+    ("window", {"where": ONE, "flow": "aa"}, "no flow 'aa'; did you mean a? there are a, b, back"),
+    ("window", {"where": {**ONE, "flow": "c"}}, "no flow 'c'; there are a, b, background"),
+    ("window", {"where": ONE, "repeat": 7}, "no repeat 7; there are 0 to 1"),
+    ("sequence", {"where": ONE, "flow": "c"}, "no flow 'c'; there are"),
+    ("window", {"where": {**ONE, "rtt": "11 ms"}}, "no level of rtt '11 ms'; did you mean 10 ms?"),
+    ("window", {"where": {"rtts": "10 ms"}}, "no factor 'rtts'; did you mean rtt? there are cc, o"),
+    ("goodput_mbps", {"flow": "c"}, "no flow 'c'; there are"),
+    ("goodput_mbps", {"flow": "a", "by": "oter"}, "no factor 'oter'; did you mean other?"),
+    ("goodput_mbps", {"flow": "a", "over": "flow"}, "over means all of flow, and one of it is"),
+    ("voice_mos", {"flow": "a"}, "nothing measured for voice_mos: .* where flow is a$"),
+    ("window", {}, "several runs for each panel: fix other, rtt by where"),
+]
+
+
+@pytest.mark.parametrize(("kind", "options", "words"), NAMES)
+def test_a_name_that_there_is_not_is_the_reason(
+    kind: str, options: dict[str, Any], words: str, pairs: Results
+) -> None:
+    with pytest.raises(ValueError, match=words.replace("?", r"\?")):
+        plot(pairs, kind, **options)
+
+
+def test_a_repeat_may_be_chosen_as_a_level_is(pairs: Results) -> None:
+    by_option = plot(pairs, "window", where=ONE, repeat=1)
+    assert by_option.spec == plot(pairs, "window", where={**ONE, "repeat": "1"}).spec
+    assert by_option.spec != plot(pairs, "window", where=ONE).spec
+
+
 def test_a_matrix_says_what_it_needs(pairs: Results) -> None:
-    with pytest.raises(ValueError, match="fix RTT by where"):
+    with pytest.raises(ValueError, match="fix rtt by where"):
         plot(pairs, "matrix")
     with pytest.raises(ValueError, match="no factor 'algorithm'"):
         plot(pairs, "matrix", by="algorithm")

@@ -209,6 +209,12 @@ def test_a_choice_that_there_is_not(choices: dict[str, Any], message: str) -> No
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("agents", [[], "flow1", ["flow1", "flow1"]])
+def test_agents_are_some_flows_each_once(agents: Any) -> None:
+    with pytest.raises(DumbbellError, match=r"agents: (a list of at least one|each) name"):
+        CongestionParallelEnv(TWO, agents)
+
+
 def test_an_experiment_that_cannot_be_learnt_in() -> None:
     with pytest.raises(ExperimentError, match="an agent is a flow of the experiment; found flow3"):
         CongestionEnv(TWO, "flow3")

@@ -219,6 +219,11 @@ def test_a_metric_has_the_name_of_its_column() -> None:
     assert set(RENAMED.values()) <= columns & set(METRICS)
 
 
+def test_an_unknown_metric_is_answered_with_the_nearest() -> None:
+    with pytest.raises(KeyError, match=r"no metric 'goodput'; did you mean .*goodput_mbps"):
+        METRICS["goodput"]
+
+
 def test_former_names_are_read_and_not_listed() -> None:
     assert not set(RENAMED) & set(METRICS)
     for old, name in RENAMED.items():

@@ -68,6 +68,21 @@ def test_numbers_of_a_narrow_table_are_whole(tmp_path: Path) -> None:
     assert "→ bottleneck" in printed(overview.table(ran(tmp_path, flows(BULK)), every))
 
 
+def test_the_title_promises_intervals_only_where_they_are_shown(tmp_path: Path) -> None:
+    results = ran(tmp_path, flows(BULK.replace("}", ", start_jitter: 1 s}")) + "\nrepeats: 3")
+    every = cells(results)
+    wide, narrow = (printed(overview.table(results, every, width), width) for width in (140, 50))
+    assert "mean ± half the 95 % interval" in wide and wide.count("±") > 1
+    assert "(3 repeats: mean)" in narrow and "±" not in narrow
+
+
+def test_programs_alone_have_no_empty_table(tmp_path: Path) -> None:
+    """Of an experiment without flows, whose links are quiet, the title alone is shown."""
+    results = ran(tmp_path, flows(BULK))
+    quiet = [replace(cell, flows=[], links=[]) for cell in cells(results)]
+    assert printed(overview.table(results, quiet)).split("\n") == ["told (1 repeat)", "", ""]
+
+
 def test_goodput_of_all_says_its_flows_and_its_time(tmp_path: Path) -> None:
     late = "- {name: late, from: s2, to: d2, start: 5 s, tcp: CC}"
     apart = ran(tmp_path, flows(BULK, late), forward="{loss: 2 %}")

@@ -63,6 +63,13 @@ def scene_of_run(
     kept = scenario["sampling"].get("hops") or {"from_ns": 0, "to_ns": scenario["duration_ns"]}
     start = max(window[0], kept["from_ns"])
     end = min(window[1] or scenario["duration_ns"], kept["to_ns"], scenario["duration_ns"])
+    if start >= end:
+        last = min(kept["to_ns"], scenario["duration_ns"])
+        ends = f"{kept['from_ns'] / 1e9:g} s and {last / 1e9:g} s"
+        asked = f"--from {window[0] / 1e9:g} s" if window[0] >= last else f"--to {end / 1e9:g} s"
+        raise DumbbellError(
+            f"{asked}: the packets of this run are kept between {ends}", code=Code.MOMENT
+        )
     hops = _within(hops, start, end, title)
     samples = results.samples.filter(pl.col("run") == row["run"])
     explained = _explained(results, row["run"], scenario, (start, end), hops)

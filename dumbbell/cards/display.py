@@ -138,9 +138,14 @@ def numbers(card: Scorecard, item: Item) -> Texts:
     ]  # fmt: skip
 
 
+def _seeds_said(card: Scorecard) -> str:
+    first, last = card.seeds
+    return f"seed {first}" if first == last else f"seeds {first} to {last}"
+
+
 def seeds(card: Scorecard) -> str:
-    """`1–24`."""
-    return "–".join(map(str, card.seeds))
+    """`1–24`; of one repeat `1`."""
+    return "–".join(dict.fromkeys(map(str, card.seeds)))
 
 
 def matrix(card: Scorecard, metric: str = HARM[0]) -> Texts:
@@ -246,7 +251,7 @@ def notes(card: Scorecard) -> Iterator[str]:
         yield f"{now} beside {before}: {words} of {many(len(card.rows), 'number')}."
     runs = many(card.outcome.repeats, "run")
     yield (
-        f"{runs} of each cell and side, seeds {card.seeds[0]} to {card.seeds[1]}, engine "
+        f"{runs} of each cell and side, {_seeds_said(card)}, engine "
         f"{card.outcome.new.engine}. ± is half the 95 % interval. better, worse: a paired test "
         "shows the change at 5 % over all numbers together, and it is larger than "
         f"{percent(card.tolerance)}. same: all of its 95 % interval is within "

@@ -9,7 +9,15 @@ import typer
 
 from dumbbell import console
 from dumbbell.cli.guard import check_places, guarded
-from dumbbell.cli.options import EngineName, Execution, JsonFile, Junit, Workers, grouped
+from dumbbell.cli.options import (
+    EngineName,
+    Execution,
+    JsonFile,
+    Junit,
+    Workers,
+    grouped,
+    html_file,
+)
 from dumbbell.files.output import write_json, write_output
 
 if TYPE_CHECKING:
@@ -51,7 +59,8 @@ def gate(
         Path | None, typer.Option(metavar="FOLDER", help="Keep the runs of both sides here.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The outcome as a page (HTML).")
+        Path | None,
+        typer.Option("-o", "--output", help="The outcome as a page (HTML).", callback=html_file),
     ] = None,
     junit: Junit = None,
     json_file: JsonFile = None,

@@ -31,6 +31,22 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repeat.
 Workers = Annotated[int | None, typer.Option(min=1, help="Runs at once [default: all cores].")]
 
 
+#: Ends of names that promise another format than a page's.
+_NO_PAGES = (".csv", ".gif", ".json", ".md", ".mp4", ".pdf", ".png", ".svg", ".xml", ".yaml")
+
+
+def html_file(path: Path | None) -> Path | None:
+    """Name of a page, which is HTML. Refuses the names of other formats."""
+    if path is not None and path.suffix.lower() in _NO_PAGES:
+        raise typer.BadParameter(f"a page is HTML, as {path.stem}.html; found {path.name}")
+    return path
+
+
+def page_file(path: Path | None) -> Path | None:
+    """Name of a page that may be Markdown, too."""
+    return path if path is not None and path.suffix == ".md" else html_file(path)
+
+
 def _store(text: str) -> Path:
     """Place of a store. As a `Path`, a URL would lose one of its slashes."""
     try:
@@ -65,7 +81,9 @@ StoreOutput = Annotated[
 ExperimentName = Annotated[
     str | None, typer.Option(help="Experiment of the store [default: the one run last].")
 ]
-HtmlOutput = Annotated[Path, typer.Option("-o", "--output", help="Output (HTML).")]
+HtmlOutput = Annotated[
+    Path, typer.Option("-o", "--output", help="Output (HTML).", callback=html_file)
+]
 Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="File for the results.")]
 EngineName = Annotated[

@@ -23,6 +23,7 @@ from dumbbell.cli.options import (
     StoreOfStudy,
     Workers,
     grouped,
+    page_file,
 )
 from dumbbell.console import say
 from dumbbell.files.output import write_json, write_output
@@ -48,7 +49,12 @@ class Scorecard:
     ] = "2 %"
     page: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Scorecard as a page: HTML, or Markdown (.md)."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Scorecard as a page: HTML, or Markdown (.md).",
+            callback=page_file,
+        ),
     ] = None
 
     def refuse_all(self, name: str, *, has_page: bool = False) -> None:

@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 
 from dumbbell import console
 from dumbbell.cli.guard import guarded, levels
-from dumbbell.cli.options import Set
+from dumbbell.cli.options import Set, html_file
 from dumbbell.console import say
 
 Names = Annotated[
@@ -65,7 +65,8 @@ def animate(
         typer.Argument(help="Experiment (YAML), store, event trace, or captures of some points."),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The page [default: SOURCE.html].")
+        Path | None,
+        typer.Option("-o", "--output", help="The page [default: SOURCE.html].", callback=html_file),
     ] = None,
     set_: Set = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the run.")] = None,

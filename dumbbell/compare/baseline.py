@@ -95,7 +95,7 @@ class Quantity:
             percent = 100 * abs(self.now / self.before - 1)
             told = f" by {percent:.0f} %" if percent >= 10 else f" by {percent:.2g} %"
         if not math.isnan(self.p) and not self.change.passes:
-            told += f" (p {self.p:.2g})"
+            told += f" (p {self.p:.2g})" if self.p > 0 else " (equally in each repeat)"
         return f"{self.sample.metric}{place}: {values}: {self.change.value}{told}"
 
 
@@ -135,7 +135,8 @@ def read(path: Path) -> Baseline:
         made = tuple(_sample(one) for one in fields.pop("samples"))
         return Baseline(**fields, samples=made)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        what = shortened(str(error), 100)
+        what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        what = shortened(what, 100)
         raise DumbbellError(
             f"{path}: not a baseline ({what}); {again}", code=Code.BASELINE
         ) from None
@@ -189,16 +190,21 @@ def against(
     for key, one in new.items():
         if key not in old:
             found.append(Quantity(one, nan, _mean(one.values), None, nan, Change.NEW))
-    return [one for one in found if not _is_idle(one)]
+    return [one for one in found if not _is_idle(one.sample, one.before, one.now)]
 
 
 def _is_asked(one: Sample, chosen: Mapping[str, Sequence[str]]) -> bool:
     return all(level in chosen.get(name, [level]) for name, level in one.levels.items())
 
 
-def _is_idle(one: Quantity) -> bool:
-    known = [value for value in (one.before, one.now) if not math.isnan(value)]
-    return one.sample.metric == "utilisation" and all(value < _BUSY for value in known)
+def count_of(baseline: Baseline) -> int:
+    """Number of quantities that a comparison with these values judges."""
+    return sum(not _is_idle(one, _mean(one.values)) for one in baseline.samples)
+
+
+def _is_idle(sample: Sample, *means: float) -> bool:
+    known = [value for value in means if not math.isnan(value)]
+    return sample.metric == "utilisation" and all(value < _BUSY for value in known)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -12,7 +12,7 @@ from dumbbell.compare.baseline import LEAST_TESTED, Baseline, Change, Quantity
 from dumbbell.compare.expectations import check, refuse_impossible
 from dumbbell.compare.junit import Case, xml
 from dumbbell.console.words import many
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import DumbbellError, ExperimentError
 from dumbbell.experiment.load import load
 from dumbbell.results import Results
 
@@ -42,7 +42,7 @@ class Checking:
     ) -> None:
         """Reads the file and the baseline. Raises `DumbbellError` for what no run can meet."""
         opened = load(file, set=dict(chosen))
-        self._expected = opened.expect
+        self._file, self._expected = opened.file, opened.expect
         self._path, self._tolerance, self._update = baseline, tolerance, update
         self._chosen = opened.overrides
         self._before: Baseline | None = None
@@ -67,7 +67,7 @@ class Checking:
             now = baselines.baseline_of(results, [one.metric for one in self._expected])
             if self._before is None:
                 baselines.write(self._path, now)
-                count = len(now.samples)
+                count = baselines.count_of(now)
                 self.lines.append(
                     f"{self._path}: baseline of {many(count, 'quantity', 'quantities')} written"
                 )
@@ -83,7 +83,12 @@ class Checking:
         return xml(results.experiment.name, self._cases, properties)
 
     def _expectations(self, results: Results) -> None:
-        for one in check(results, self._expected):
+        try:
+            found = check(results, self._expected)
+        except ExperimentError as error:
+            error.file = self._file
+            raise
+        for one in found:
             self.lines.append(f"{one.verdict.value} {one.words}")
             self._cases.append(Case("expect", one.name, None if one.holds else one.outcome))
 
@@ -96,7 +101,8 @@ class Checking:
         self.lines += [_line(one) for one in shown[:_MOST_LINES]]
         if len(shown) > _MOST_LINES:
             self.lines.append(f"… {len(shown) - _MOST_LINES} more")
-        if any(one.paired and one.paired.difference.count < LEAST_TESTED for one in found):
+        few = any(one.paired and one.paired.difference.count < LEAST_TESTED for one in found)
+        if few and now.digest != before.digest:
             self.lines.append(
                 f"Fewer than {LEAST_TESTED} repeats: the tolerance of {100 * self._tolerance:g} % "
                 "alone decides, noise included"

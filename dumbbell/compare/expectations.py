@@ -18,6 +18,7 @@ from dumbbell.experiment.refused import Locator
 from dumbbell.experiment.source import Loc, parse
 from dumbbell.metrics import METRICS, Interval, summary
 from dumbbell.metrics.numbers import number
+from dumbbell.metrics.unmeasured import unmeasured
 from dumbbell.results import Results
 from dumbbell.runs import ExperimentInfo
 
@@ -173,11 +174,20 @@ def _check(results: Results, expect: ExpectSpec, field: str) -> list[Checked]:
             raise ExperimentError(
                 f"no factor {column!r}; there are: {known}", field=field, code=Code.EXPECT
             )
+        there = measured[column].unique(maintain_order=True).to_list()
         measured = measured.filter(pl.col(column) == level)
+        if measured.is_empty() and there:
+            raise ExperimentError(
+                f"nothing is measured for {expect.metric} with this {column}",
+                field=field,
+                found=shortened(level),
+                allowed=there,
+                nearest=nearest_name(level, there),
+                code=Code.EXPECT,
+            )
     if measured.is_empty():
-        raise ExperimentError(
-            f"nothing is measured for {expect.metric} there", field=field, code=Code.EXPECT
-        )
+        message = unmeasured(METRICS[expect.metric], results)
+        raise ExperimentError(message, field=field, code=Code.EXPECT)
     of = [column for column in METRICS[expect.metric].of if column not in DESCRIPTIONS]
     names = [*results.experiment.factors, *of]
     return [

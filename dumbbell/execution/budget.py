@@ -49,7 +49,7 @@ _FIELDS = {"probes": "sampling", "interval_ns": "sampling.interval_ns"}
 Allowed = Mapping[str, float]
 
 
-def allowed(chosen: Sequence[str] | Mapping[str, float] | None) -> Allowed:
+def allowed(chosen: str | Sequence[str] | Mapping[str, float] | None) -> Allowed:
     """Value of `--allow` as limit → number: `events=5e9`, `memory=16 GB`, `all`.
 
     Raises:
@@ -58,7 +58,8 @@ def allowed(chosen: Sequence[str] | Mapping[str, float] | None) -> Allowed:
     if isinstance(chosen, Mapping):
         pairs: Iterator[tuple[str, Any]] = iter(chosen.items())
     else:
-        pairs = (text.partition("=")[::2] for text in chosen or ())
+        texts = [chosen] if isinstance(chosen, str) else chosen or ()
+        pairs = (text.partition("=")[::2] for text in texts)
     found: dict[str, float] = {}
     for name, number in pairs:
         if name == "all" and not number:
@@ -68,7 +69,7 @@ def allowed(chosen: Sequence[str] | Mapping[str, float] | None) -> Allowed:
             hint = f"; did you mean {near}?" if near else ""
             words = ", ".join((*LIMITS, "all"))
             raise DumbbellError(
-                f"--allow {name}: no such limit{hint} Allowed: {words}", code=Code.LIMIT
+                f"--allow {name}: no such limit{hint}; allowed: {words}", code=Code.LIMIT
             )
         found[name] = _number(name, number)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dumbbell.experiment.source import similar_file
 from dumbbell.files.input import TooLargeError, read_file
 
 #: SHA-256 of a plug-in, whether it needs ECN, whether it is for L4S, whether fq paces it.
@@ -28,6 +29,7 @@ class Files:
 
     def plugin(self, name: str, path: str) -> Facts | str:
         """Facts of the plug-in in a file, declared by `name`; or a reason."""
+        from dumbbell.plugins.kept import KINDS
         from dumbbell.plugins.run import facts_of
         from dumbbell.plugins.unusable import UnusableError
 
@@ -36,7 +38,10 @@ class Files:
         except UnusableError as error:
             return str(error)
         except OSError as error:
-            return error.strerror or str(error)
+            reason = error.strerror or str(error)
+            missing = isinstance(error, FileNotFoundError)
+            near = similar_file(self.folder / path, KINDS) if missing else None
+            return reason if near is None else f"{reason}; did you mean {Path(near).name}?"
         return sha256, found.needs_ecn, found.l4s, found.paced_by_fq
 
     def parameters(self, name: str, path: str) -> tuple[str, ...] | None:

@@ -286,7 +286,9 @@ def read(path: Path) -> str:
         raise ExperimentError(
             f"cannot be read: {error.strerror or error}",
             file=file,
-            nearest=_like(path) if isinstance(error, FileNotFoundError) else None,
+            nearest=similar_file(path, (".yaml", ".yml"))
+            if isinstance(error, FileNotFoundError)
+            else None,
             code=Code.UNREADABLE,
         ) from None
     try:
@@ -298,13 +300,13 @@ def read(path: Path) -> str:
         ) from None
 
 
-def _like(path: Path) -> str | None:
-    """Experiment file in the same folder with a similar name; None: there is none."""
+def similar_file(path: Path, ends: tuple[str, ...]) -> str | None:
+    """File in the same folder with a similar name and one of these ends; None: there is none."""
     try:
         names = [one.name for one in islice(path.parent.iterdir(), 1000)]
     except OSError:
         return None
-    found = nearest_name(path.name, [one for one in names if one.endswith((".yaml", ".yml"))])
+    found = nearest_name(path.name, [one for one in names if one.endswith(ends)])
     return None if found is None else str(path.parent / found)
 
 

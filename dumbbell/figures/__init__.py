@@ -20,6 +20,7 @@ from dumbbell.figures.figure import Figure, page_scripts, unchecked
 from dumbbell.figures.goodput import goodput
 from dumbbell.figures.ladder import ladder
 from dumbbell.figures.matrix import matrix
+from dumbbell.figures.names import wrong_name
 from dumbbell.figures.options import PlotOptions, options_of
 from dumbbell.figures.over_time import over_time
 from dumbbell.figures.queue_delay import queue_delay
@@ -79,10 +80,15 @@ def plot(results: Tables, kind: str | None = None, **options: Unpack[PlotOptions
             several values for a point.
         TypeError: The kind does not take one of the options.
     """
-    with unchecked():
-        if kind is None:
-            return chosen_figure(results, **options)
-        return function_of(kind)(results, **options)
+    try:
+        with unchecked():
+            if kind is None:
+                return chosen_figure(results, **options)
+            return function_of(kind)(results, **options)
+    except ValueError as error:
+        if (reason := wrong_name(results, options)) is not None:
+            raise ValueError(reason) from None
+        raise error
 
 
 __all__ = [

@@ -43,7 +43,7 @@ def cdf(
     series = by or next(iter(varying), "flow")
     left = [name for name in varying if name != series]
     if left:
-        raise ValueError(f"several curves in one: fix {', '.join(map(words, left))} by where")
+        raise ValueError(f"several curves in one: fix {', '.join(left)} by where")
     columns = ["run", "time_ns", "delay_ns", series]
     loaded = (
         probes.select(columns)

@@ -11,6 +11,7 @@ import altair as alt
 import polars as pl
 
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.names import no_factor, where_said
 from dumbbell.figures.series import Series, algorithms_of, series_of
 from dumbbell.figures.theme import NAMES, label_angle
 from dumbbell.figures.varied import varied
@@ -102,13 +103,14 @@ def choose(
     """
     cell = [*results.experiment.factors, *metric.of]
     if over is not None and over not in cell:
-        raise ValueError(f"no factor {over!r}; there are {', '.join(cell)}")
+        raise no_factor(over, cell)
     frame = summary(results, metric, [c for c in cell if c != over]).filter(pl.col("count") > 0)
     chosen = dict(where) | ({"flow": flow} if flow is not None else {})
+    if over in chosen:
+        raise ValueError(f"over means all of {over}, and one of it is chosen, too")
     frame = where_rows(frame, chosen)
     if frame.is_empty():
-        where_words = f" where {chosen}" if chosen else ""
-        raise ValueError(unmeasured(metric, results) + where_words)
+        raise ValueError(unmeasured(metric, results) + where_said(chosen))
     named = (*results.experiment.factors, "flow", "session", "group", "arrivals", "pipe")
     columns = [c for c in named if c in frame.columns]
     varying = [c for c in columns if frame[c].n_unique() > 1]
@@ -120,7 +122,7 @@ def choose(
         by = next((c for c in varying if c != x), None)
     for name in filter(None, (x, by)):
         if name not in frame.columns:
-            raise ValueError(f"no factor {name!r}; there are {', '.join(columns)}")
+            raise no_factor(name, columns)
     fixed = [c for c in dict.fromkeys((x, by)) if c]
     # A factor that goes with those shown is not open.
     open_factors = [

@@ -12,6 +12,7 @@ import altair as alt
 import polars as pl
 
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.names import where_said
 from dumbbell.metrics import Tables
 from dumbbell.rows import Where
 
@@ -104,8 +105,7 @@ def _one_run(
         where["flow"] = flow
     packets = results.of_repeat("packets", where, repeat)
     if packets.is_empty():
-        wanted = ", ".join(f"{column} is {level}" for column, level in where.items())
-        raise ValueError(f"no packets are kept where {wanted}")
+        raise ValueError(f"no packets are kept{where_said(where)}")
     for column in ("run", "flow"):
         if packets[column].n_unique() > 1:
             factors = [f for f in results.experiment.factors if packets[f].n_unique() > 1]

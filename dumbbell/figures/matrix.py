@@ -11,6 +11,7 @@ import polars as pl
 from dumbbell.catalogue import congestion_controls
 from dumbbell.figures.factor import rounded, series_name, words
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.names import no_factor
 from dumbbell.figures.theme import label_angle
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics.definition import CONNECTIONS
@@ -50,9 +51,7 @@ def matrix(
         if name not in (rows, columns) and not frame.is_empty() and frame[name].n_unique() > 1
     ]
     if left:
-        raise ValueError(
-            f"several values for each cell: fix {', '.join(map(words, left))} by where"
-        )
+        raise ValueError(f"several values for each cell: fix {', '.join(left)} by where")
     shares = _shares(frame, rows, columns)
     levels = {
         name: [one for one in results.experiment.factors[name] if one in shares[name]]
@@ -80,7 +79,7 @@ def _factors(results: Tables, by: str | None, x: str | None) -> tuple[str, str]:
     factors = results.experiment.factors
     for name in filter(None, (by, x)):
         if name not in factors:
-            raise ValueError(f"no factor {name!r}; there are {', '.join(factors) or 'none'}")
+            raise no_factor(name, factors)
     naming = [name for name, levels in factors.items() if all(map(_algorithm, levels))]
     rest = [name for name in naming if name not in (by, x)]
     found = [name or (rest.pop(0) if rest else None) for name in (by, x)]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import polars as pl
 
-from dumbbell.figures.factor import series_name, words
+from dumbbell.figures.factor import series_name
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.series import series_of
 from dumbbell.metrics import Tables
@@ -28,7 +28,7 @@ def one_run(results: Tables, name: str, where: Where, repeat: int | None) -> pl.
     frame = results.of_repeat(name, where, repeat)
     left = [name for name in results.experiment.factors if frame[name].n_unique() > 1]
     if left:
-        raise ValueError(f"several runs: fix {', '.join(map(words, left))} by where")
+        raise ValueError(f"several runs: fix {', '.join(left)} by where")
     return frame
 
 

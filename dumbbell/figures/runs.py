@@ -9,8 +9,9 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from dumbbell.figures.factor import Extras, series_name, words
+from dumbbell.figures.factor import Extras, series_name
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.names import where_said
 from dumbbell.figures.series import algorithms_of
 from dumbbell.figures.theme import algorithm_style, colour_expression
 from dumbbell.metrics import Tables, metric_named
@@ -43,8 +44,7 @@ def runs(
     frame = measured.measure(results).filter(pl.col("value").is_not_nan())
     frame = where_rows(frame, where or {})
     if frame.is_empty():
-        where_words = f" where {dict(where)}" if where else ""
-        raise ValueError(unmeasured(measured, results) + where_words)
+        raise ValueError(unmeasured(measured, results) + where_said(where or {}))
     known = (*results.experiment.factors, "flow", "session", "group", "arrivals", "pipe")
     varying = [c for c in known if c in frame.columns and frame[c].n_unique() > 1]
     named = [by] if isinstance(by, str) else list(by or varying)
@@ -52,7 +52,7 @@ def runs(
     lines = frame.n_unique(named) if named else 1
     left = [c for c in varying if c not in named and frame.n_unique([*named, c]) > lines]
     if left:
-        raise ValueError(f"several values for each run: fix {', '.join(map(words, left))} by where")
+        raise ValueError(f"several values for each run: fix {', '.join(left)} by where")
     levels = frame.select(named).unique(maintain_order=True).rows() if named else [()]
     flows = algorithms_of(frame)
     colours = {_name(level): _colour(level, flows if "flow" in named else {}) for level in levels}

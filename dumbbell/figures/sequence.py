@@ -7,7 +7,6 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dumbbell.figures.factor import words
 from dumbbell.figures.figure import Figure, as_spec
 from dumbbell.figures.theme import alarm_expression, colour_expression
 from dumbbell.metrics import Tables
@@ -86,7 +85,7 @@ def _of_one_flow(
     rows = results.of_repeat(table, chosen, repeat).filter(pl.col(column) >= 0)
     left = [name for name in results.experiment.factors if rows[name].n_unique() > 1]
     if left:
-        raise ValueError(f"several runs: fix {', '.join(map(words, left))} by where")
+        raise ValueError(f"several runs: fix {', '.join(left)} by where")
     if rows.is_empty():
         return None
     return rows.filter(pl.col("flow") == rows["flow"][0]).sort("time_ns", maintain_order=True)

@@ -8,8 +8,9 @@ import altair as alt
 import polars as pl
 
 from dumbbell.console.words import many
-from dumbbell.figures.factor import series_name, words
+from dumbbell.figures.factor import series_name
 from dumbbell.figures.figure import Figure, as_spec
+from dumbbell.figures.names import no_factor
 from dumbbell.figures.series import Series, algorithms_of, series_of
 from dumbbell.figures.thinning import thinned
 from dumbbell.lives import while_alive
@@ -48,7 +49,7 @@ def window(
         raise ValueError("the samples that are kept here know no congestion window")
     names = samples["flow"].unique(maintain_order=True).to_list()
     if over is not None and over not in samples.columns:
-        raise ValueError(f"no factor {over!r}; there are {', '.join(samples.columns)}")
+        raise no_factor(over, [*results.experiment.factors, "flow"])
     column, levels = _panels(results, samples, by, flow, names, over)
     _closed(results, samples, column, over)
     if flow is not None:
@@ -95,7 +96,7 @@ def _panels(
         by = next((f for f in factors if samples[f].n_unique() > 1), None)
         by = by or ("flow" if flow is None and len(flows) > 1 else next(iter(factors), "flow"))
     if by not in samples.columns:
-        raise ValueError(f"no factor {by!r}; there are {', '.join(samples.columns)}")
+        raise no_factor(by, [*results.experiment.factors, "flow"])
     found = samples[by].unique(maintain_order=True).to_list()
     known = results.experiment.factors.get(by, found)
     return by, [level for level in known if level in found]
@@ -105,7 +106,7 @@ def _closed(results: Tables, samples: pl.DataFrame, by: str, over: str | None) -
     factors = results.experiment.factors
     left = [f for f in factors if f not in (by, over) and samples[f].n_unique() > 1]
     if left:
-        raise ValueError(f"several runs for each panel: fix {', '.join(map(words, left))} by where")
+        raise ValueError(f"several runs for each panel: fix {', '.join(left)} by where")
 
 
 def _algorithms(results: Tables, where: Where) -> dict[str, str]:

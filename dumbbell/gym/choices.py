@@ -95,16 +95,21 @@ def _refused(message: str) -> DumbbellError:
     return DumbbellError(message, code=Code.OPTION)
 
 
-def _check(what: str, names: Sequence[str], known: Mapping[str, object]) -> None:
+def check_list(what: str, names: Sequence[str]) -> None:
+    """Raises `DumbbellError` unless these are some names, each once."""
     if isinstance(names, str) or not names:
         raise _refused(f"{what}s: a list of at least one name; found {names!r}")
+    if len(set(names)) < len(names):
+        raise _refused(f"{what}s: each name once; found {', '.join(names)}")
+
+
+def _check(what: str, names: Sequence[str], known: Mapping[str, object]) -> None:
+    check_list(what, names)
     for name in names:
         if name not in known:
             near = nearest_name(str(name), known)
             hint = f"; did you mean {near}?" if near else ""
             raise _refused(f"no {what} {name}{hint}; allowed: {', '.join(known)}")
-    if len(set(names)) < len(names):
-        raise _refused(f"{what}s: each name once; found {', '.join(names)}")
 
 
 def _length(what: str, text: str) -> tuple[str, int]:

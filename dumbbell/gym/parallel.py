@@ -15,7 +15,7 @@ from pettingzoo import ParallelEnv
 
 from dumbbell import _core
 from dumbbell.experiment.load import Overrides
-from dumbbell.gym.choices import Choices
+from dumbbell.gym.choices import Choices, check_list
 from dumbbell.gym.episodes import ExperimentLike
 from dumbbell.gym.worlds import Worlds
 
@@ -52,6 +52,7 @@ class CongestionParallelEnv(ParallelEnv):  # type: ignore[misc]
             choices: See `dumbbell.gym.choices.Choices`.
         """
         self.render_mode = render_mode
+        check_list("agent", agents)
         self.possible_agents = list(agents)
         self.agents: list[str] = []
         chosen = Choices(**choices)

@@ -100,7 +100,9 @@ class _Metrics(dict[str, Metric]):
     """
 
     def __missing__(self, name: str) -> Metric:
-        return self[RENAMED[name]]
+        if name in RENAMED:
+            return self[RENAMED[name]]
+        raise KeyError(_unknown(name))
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in RENAMED
@@ -116,8 +118,12 @@ def metric_named(name: str) -> Metric:
     """The metric of that name; `ValueError` with the nearest names otherwise."""
     if name in METRICS:
         return METRICS[name]
+    raise ValueError(_unknown(name))
+
+
+def _unknown(name: str) -> str:
     near = get_close_matches(name, METRICS, n=3, cutoff=0.4) or sorted(METRICS)
-    raise ValueError(f"no metric {name!r}; did you mean {', '.join(near)}?")
+    return f"no metric {name!r}; did you mean {', '.join(near)}?"
 
 
 __all__ = [

@@ -25,11 +25,14 @@ _OPTIONS = (
 _BEFORE = "-DLINUX_VERSION_CODE=KERNEL_VERSION(6,9,0)"
 _HEADERS = ("dumbbell_cc.h", "dumbbell_kernel.h")
 _OF_LINUX = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*<([a-z0-9_][A-Za-z0-9_./-]*)>", re.MULTILINE)
-_RANDOM = re.compile(rb"\b(?:get_random|prandom)_")
+#: What a run draws: numbers, and the first time of the peer's clock.
+_RANDOM = re.compile(rb"\b(?:(?:get_random|prandom)_|rcv_tsval\b)")
 #: Bounds of the compiler: 2 GiB of memory, time in s.
 _LIMIT = ("sh", "-c", 'ulimit -v 2097152; exec "$@"', "sh")
 _MOST_S = 60
 _ERRORS_SHOWN = 3
+#: Name of a module's file while it is compiled, so that its name is no part of a library.
+COMPILED = "module.c"
 #: What a module says if nothing is registered.
 NO_TABLE = "returns no table"
 REGISTERS_NOTHING = (
@@ -79,7 +82,7 @@ def _compiled(text: bytes, include: Path, work: Path) -> Path:
         if "/" in name and ".." not in name:
             (work / name).parent.mkdir(parents=True, exist_ok=True)
             (work / name).touch()
-    source, library = work / "module.c", work / "module.so"
+    source, library = work / COMPILED, work / "module.so"
     source.write_bytes(text)
     draws = ["-DDUMBBELL_MODULE_DRAWS"] if _RANDOM.search(text) else []
     where = [f"-I{work}", f"-I{include}", "-o", str(library), str(source)]

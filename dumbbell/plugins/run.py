@@ -11,7 +11,7 @@ from dumbbell import _core
 from dumbbell._core import Monitor
 from dumbbell.codes import Code
 from dumbbell.errors import EngineError
-from dumbbell.plugins.compile import NO_TABLE, REGISTERS_NOTHING, library_of
+from dumbbell.plugins.compile import COMPILED, NO_TABLE, REGISTERS_NOTHING, library_of
 from dumbbell.plugins.declare import Declared
 from dumbbell.plugins.kept import keep, kept
 from dumbbell.plugins.page import Where
@@ -43,8 +43,12 @@ def facts_of(path: Path, name: str) -> tuple[str, Declared]:
     if known is not None:
         return sha256, known
     try:
+        runnable = _runnable(copy)
+    except UnusableError as error:
+        raise UnusableError(str(error).replace(f"{COMPILED}:", f"{path.name}:")) from None
+    try:
         with worker() as chosen:
-            request = Probe(_runnable(copy), name)
+            request = Probe(runnable, name)
             cpu_s = _LOAD_CPU_S.get(path.suffix, _LOAD_CPU_DEFAULT_S)
             found = chosen.ask(request, lambda _: True, _LOAD_S[path.suffix], cpu_s)
     except EndedError as ended:

@@ -1,7 +1,7 @@
 """Process that runs the code of plug-ins: `python -m dumbbell.plugins.worker`.
 
 Requests come on standard input, replies go to standard output, each pickled. What a plug-in prints
-goes to standard error.
+goes to standard error. A copy that a plug-in makes of the process (`fork`) never answers.
 """
 
 from __future__ import annotations
@@ -80,9 +80,14 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     threading.Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
+    os.register_at_fork(after_in_child=lambda: os._exit(1))
+    itself = os.getpid()
     while front := source.read(LENGTH.size):
         request = pickle.loads(source.read(*LENGTH.unpack(front)))
-        sink.write(framed(_answer(request)))
+        reply = framed(_answer(request))
+        if os.getpid() != itself:  # forked by a library: its answer would be that of the next run
+            os._exit(1)
+        sink.write(reply)
         sink.flush()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +38,14 @@ FORMS = {
     # A kernel has no floating point, and names of 15 characters.
     "kernel": Form("tcp_{name}.c", "tcp_{name}.c", beta="512", longest=15),
 }
+#: Words of C, for a `struct` of the name.
+_OF_C = (
+    "auto", "bool", "case", "char", "const", "default", "do", "double", "enum", "extern", "float",
+    "goto", "inline", "int", "long", "register", "restrict", "short", "signed", "sizeof", "sock",
+    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile",
+)  # fmt: skip
+#: Words of Python, and modules that a file or variable of the name would hide from the test.
+_OF_PYTHON = {*keyword.kwlist, *sys.stdlib_module_names, "dumbbell", "pl", "polars"}
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 #: Manifest of the copied crate, which belongs to no workspace.
 _MANIFEST = """\
@@ -58,8 +68,13 @@ def write_project(name: str, form: str, folder: Path) -> list[Path]:
     chosen = FORMS[form]
     if _NAME.match(name) is None or len(name) > chosen.longest:
         raise DumbbellError(
-            f"{name}: a name of at most {chosen.longest} small letters, digits and _ is needed",
+            f"{name}: a name of at most {chosen.longest} small letters, digits and _ is needed, "
+            "a letter first",
             code=Code.USAGE,
+        )
+    if name in _OF_C or name in _OF_PYTHON:
+        raise DumbbellError(
+            f"{name} is a word of C or Python, or a module; name yours otherwise", code=Code.USAGE
         )
     if name in congestion_controls():
         raise DumbbellError(

@@ -132,10 +132,11 @@ class Experiments:
                 f"{other.path}, {two} in {source.path}; runs of two versions are never mixed",
                 code=Code.MERGE,
             )
+        files = "other contents of its plug-ins, programs or traces"
+        unknown = f"another version of the engine {fields['engine']}, or {files}"
         raise StoreError(
-            f"{other.path} and {source.path} plan other runs of {name}: another version of the "
-            f"engine {fields['engine']}, other versions of programs that it runs, or trace files "
-            "with other contents",
+            f"{other.path} and {source.path} plan other runs of {name}: "
+            f"{files if one and two else unknown}",
             code=Code.MERGE,
         )
 

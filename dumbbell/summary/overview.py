@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from dumbbell.metrics import METRICS, Tables, summary
 from dumbbell.metrics.active import lives_differ
@@ -96,9 +97,7 @@ def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
     """The rows for a terminal of this width, without intervals if it is narrow."""
     factors = list(results.experiment.factors)
     repeats = repeats_range(results.runs, factors)
-    several = repeats[1] > 1
     notes = [TIMES] if lives_differ(results) and any(cell.flows for cell in every) else []
-    count = repeats_words(repeats) + (": mean ± half the 95 % interval" if several else "")
     if (more := len(every) - _MAX_CELLS) > 0:
         notes.append(f"{more} more cells: dumbbell report, or --json")
 
@@ -111,8 +110,15 @@ def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
         return made
 
     forms = ((True, False), (False, False), (True, True), (False, True))
+    made = fitted(make, forms, width)
+    value = ": mean ± half the 95 % interval" if _has_intervals(made) else ": mean"
+    count = repeats_words(repeats) + (value if repeats[1] > 1 and made.row_count else "")
     title = f"{results.experiment.name} ({count})"
-    return titled(title, fitted(make, forms, width))
+    return titled(title, made) if made.row_count else Group(Text(title, style="bold"), "")
+
+
+def _has_intervals(table: Table) -> bool:
+    return any("±" in str(cell) for column in table.columns for cell in column.cells)
 
 
 def _fill(table: Table, every: list[CellLine], factors: list[str], *, intervals: bool) -> None:

@@ -45,6 +45,8 @@ IN_HOOKS = {
 }
 IN_PYTHON = {
     "raises": ("raise ValueError('so it is')", r"cong_avoid: ValueError: so it is \(line \d+\)"),
+    "below": ("__import__('json').loads('x')", r"JSONDecodeError: .*\(char 0\) \(line 16\)"),
+    "silent": ("assert False", r"cong_avoid: AssertionError \(line 16\)"),
     "loop": ("while True: pass", "did not return within"),
     "negative": ("window.cwnd = -1", "OverflowError"),
     "float": ("window.cwnd = float('nan')", "TypeError"),
@@ -88,6 +90,32 @@ def test_a_class_that_goes_wrong_fails_its_run_alone(name: str, tmp_path: Path) 
     file = tmp_path / "bad.py"
     file.write_text((BAD / "hook.txt").read_text().replace("DOES", does), encoding="utf-8")
     fails(file, tmp_path, words)
+
+
+FORKS = {
+    "c": "static int once; if (!once++) (void)!fork()",
+    "py": "Bad.copies = vars(Bad).get('copies') or [os.fork()]",
+}
+
+
+@pytest.mark.parametrize("form", FORKS)
+def test_a_plugin_that_forks_answers_once(form: str, tmp_path: Path) -> None:
+    """The copy would answer too, and the next run would take its tables for its own."""
+    found = []
+    for does in (FORKS[form], ""):
+        folder = tmp_path / ("forks" if does else "alone")
+        folder.mkdir()
+        if form == "c":
+            file = library(BAD / "hook.c", folder / "bad.so", f"-DDOES={does}", "-Wno-error")
+        else:
+            file = folder / "bad.py"
+            file.write_text((BAD / "hook.txt").read_text().replace("DOES", does or "pass"))
+        path = folder / "bad.yaml"
+        text = TEXT.replace("FILE", str(file)).replace("cc: [bad, reno]", "cc: [bad]")
+        path.write_text(text.replace("duration: 3 s", "duration: 1 s") + "repeats: 4\n")
+        found.append(dumbbell.run(path, store=folder / "store", workers=1).flows)
+    columns = ["repeat", "delivered_bytes", "retransmitted_packets"]
+    assert found[0].select(columns).equals(found[1].select(columns))
 
 
 def test_a_module_with_an_endless_loop_is_refused_within_seconds(tmp_path: Path) -> None:
@@ -145,7 +173,8 @@ def test_a_file_that_is_no_plugin_is_refused(tmp_path: Path) -> None:
         file = tmp_path / name
         file.write_bytes(data)
         refused(file, tmp_path, words)
-    refused(tmp_path / "none.so", tmp_path, "No such file or directory")
+    refused(tmp_path / "qqqqqqqq.so", tmp_path, "No such file or directory; found")
+    refused(tmp_path / "goode.so", tmp_path, r"No such file or directory; did you mean good\.so\?")
     two = (BAD / "hook.txt").read_text().replace("DOES", "pass")
     two = two.replace('"bad"', '"one"') + two.replace('"bad"', '"two"').replace("Bad", "Other")
     (tmp_path / "two.py").write_text(two)

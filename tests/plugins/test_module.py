@@ -28,10 +28,10 @@ duration: 15 s
 sampling: 10 ms
 factors: {cc: CC}
 """
-#: Linux's own that the built-ins follow to the bit. lp draws another first timestamp, dctcp needs
-#: the receiver's half, and yeah functions of another module.
+#: Linux's own that the built-ins follow to the bit. dctcp needs the receiver's half, and yeah
+#: functions of another module.
 OF_LINUX = (
-    "bbr", "bic", "cdg", "cubic", "highspeed", "htcp", "hybla", "illinois", "nv", "scalable",
+    "bbr", "bic", "cdg", "cubic", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable",
     "vegas", "veno", "westwood",
 )  # fmt: skip
 
@@ -99,7 +99,7 @@ def test_parameters_are_the_modules_own(template: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ("gamma: 1", "parameter gamma: the module has none of this name"),
+        ("gamma: 1", "parameter gamma: the module has none of this name; it has beta"),
         ("beta: 0.5", "parameter beta: a whole number"),
         ("beta: 3000000000", "parameter beta: a whole number that its variable holds"),
     ],
@@ -143,6 +143,50 @@ def test_a_form_of_older_kernels_is_known(template: Path, tmp_path: Path) -> Non
     assert found[0] == found[1] and 8e6 < found[0][0] < 12e6
 
 
+#: In `cong_avoid`: `bytes_acked` counts the SYN, as in Linux; a false one ends the run.
+WORDS = """\
+	_Static_assert(BITS_PER_TYPE(u64) == 64 && S64_MIN < LONG_MIN + 1 && INT_MIN < S16_MIN, "");
+	if (tp->bytes_acked != 1 + (u64)tp->snd_una || tp->bytes_acked < 1449)
+		tp->snd_cwnd = 0;"""
+
+
+def test_words_of_published_modules_are_known(template: Path, tmp_path: Path) -> None:
+    source = template.read_text(encoding="utf-8")
+    line = "\tif (!tcp_is_cwnd_limited(sk))"
+    assert source.count(line) == 1
+    template.write_text(source.replace(line, f"{WORDS}\n{line}"), encoding="utf-8")
+    run(tmp_path, template, ["mine"])
+
+
+FIRST = """\
+static void mine_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	bool early = ktime_get() < 40000000 || tcp_jiffies32 < 40 || !tcp_sk(sk)->srtt_us;
+
+	((struct mine *)inet_csk_ca(sk))->losses += early ? 100 : 1;
+}
+
+static struct tcp_congestion_ops mine"""
+#: In `init`, in the place of its line: a window of 0 ends the run.
+ONCE = """\
+if (ca->losses != 1)
+		tcp_sk(sk)->snd_cwnd = 0;"""
+
+
+def test_the_syn_is_acknowledged_at_its_time(template: Path, tmp_path: Path) -> None:
+    """Linux calls `pkts_acked` for the SYN, after an RTT of 40 ms, before `init`."""
+    source = template.read_text(encoding="utf-8")
+    for old, new in (
+        ("static struct tcp_congestion_ops mine", FIRST),
+        (".owner\t", ".pkts_acked\t= mine_acked,\n\t.owner\t"),
+        ("ca->losses = 0;", ONCE),
+    ):
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    template.write_text(source, encoding="utf-8")
+    run(tmp_path, template, ["mine"])
+
+
 def test_headers_beside_it_are_part_of_it(template: Path, tmp_path: Path) -> None:
     header = template.with_name("half.h")
     header.write_text("#define HALF 512\n", encoding="utf-8")
@@ -159,7 +203,7 @@ def test_headers_beside_it_are_part_of_it(template: Path, tmp_path: Path) -> Non
 
 #: What is written in the place of a line of the template, and the words of the message.
 BAD = {
-    "syntax": ("ca->losses++;", "ca->losses++", r"module\.c:\d+:\d+: error: expected ‘;’"),
+    "syntax": ("ca->losses++;", "ca->losses++", r"tcp_mine\.c:\d+:\d+: error: expected ‘;’"),
     "field": ("ca->losses++;", "tcp_sk(sk)->retrans_out++;", "error: .* no member named"),
     "function": ("ca->losses++;", "tcp_output_now(sk);", "error: implicit declaration"),
     "external": (

@@ -50,7 +50,13 @@ def test_a_new_project_is_reno(form: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("Own", "small letters"), ("cubic", "of the program"), ("x" * 41, "small letters")],
+    [
+        ("Own", "small letters"),
+        ("9x", "a letter first"),
+        ("cubic", "of the program"),
+        ("x" * 41, "small letters"),
+        *((word, "a word of C or Python, or a module") for word in ("class", "int", "polars")),
+    ],
 )
 def test_a_name_that_cannot_be_one(name: str, words: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["new", "congestion-control", name, "--to", str(tmp_path / "n")])

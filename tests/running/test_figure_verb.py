@@ -142,7 +142,7 @@ def test_where_takes_the_levels_of_a_cell_in_one(store: Path, tmp_path: Path) ->
         (["goodput", "-o", "f.html", "--column"], "a width in mm is for .svg, .pdf, .png, not"),
         (["goodput", "-o", "f.svg", "--width", "1"], "50 to 400 mm wide, not 1 mm"),
         (["goodput", "-o", "f.svg", "--where", "cc"], "--where cc: should be FACTOR=LEVEL"),
-        (["goodput", "-o", "f.svg", "--where", "c=1"], "no factor 'c'; there are"),
+        (["goodput", "-o", "f.svg", "--where", "c=1"], "no factor 'c'; did you mean cc? there are"),
         (
             ["goodput", "-o", "f.svg", "--where", "cc=x"],
             "--where: no such level of cc; found x; allowed: reno, bbr",

@@ -256,6 +256,37 @@ def test_other_levels_are_another_experiment(tmp_path: Path) -> None:
     assert (done.runs, done.experiments) == (8, 2)
 
 
+OWN = """\
+import dumbbell
+
+@dumbbell.congestion_control("own")
+class Own:
+    def ssthresh(self, conn, window):
+        return 10
+
+    def cong_avoid(self, conn, window, acked):
+        window.cwnd = min(window.cwnd + GROWN, 100)
+"""
+WITH_PLUGIN = """\
+dumbbell: 1
+name: with a plug-in
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 20 ms}}
+plugins: {own: ./own.py}
+flows: [{from: s1, to: d1, tcp: own}]
+duration: 500 ms
+"""
+
+
+def test_shards_with_another_plugin_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(WITH_PLUGIN, encoding="utf-8")
+    stores = [tmp_path / "a", tmp_path / "b"]
+    for store, grown in zip(stores, ("acked", "2 * acked"), strict=True):
+        (tmp_path / "own.py").write_text(OWN.replace("GROWN", grown), encoding="utf-8")
+        dumbbell.run(tmp_path / "e.yaml", store=store)
+    with pytest.raises(StoreError, match=r"plan other .*: other contents of its plug-ins"):
+        merge(stores, tmp_path / "all")
+
+
 def test_plans_that_differ_without_a_run_are_refused(tmp_path: Path) -> None:
     first, second = made(tmp_path / "a"), made(tmp_path / "b", engine=FakeEngine("2"))
     for path in (second / "segments").iterdir():

@@ -51,6 +51,24 @@ def test_long_names_make_file_names_that_fit(tmp_path: Path) -> None:
     assert len(list((tmp_path / "t").iterdir())) == 4
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "store", "-o", "x.pdf"],
+        ["gate", "cubic", "cubic", "-o", "x.json"],
+        ["animate", "e.yaml", "-o", "x.mp4"],
+        ["study", "run", "rfc9743", "--cc", "bbr", "-o", "x.pdf"],
+        ["playground", "e.yaml", "-o", "x.md"],
+    ],
+)
+def test_a_page_has_no_name_of_another_format(words: list[str], tmp_path: Path) -> None:
+    file = tmp_path / words[-1]
+    result = call(*words[:-1], file)
+    assert result.exit_code == 2 and not file.exists()
+    told = " ".join(result.output.replace("│", " ").split())
+    assert f"a page is HTML, as x.html; found {file.name}" in told
+
+
 @pytest.mark.parametrize("option", ["--json", "--captures", "--traces"])
 def test_a_place_that_takes_nothing_is_refused_before_the_runs(option: str, tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(CAPTURED)

@@ -325,8 +325,8 @@ fn bound(node: &Node<'_>) -> Result<()> {
     if node.value.is_number() || parse(node, &[crate::quantity::SHARE]).is_ok() {
         return Ok(());
     }
-    let message = "should be a number in the metric's unit; of a share also a percentage";
-    node.refusal(message).found(shown(node.value)).allowed(["0.95", "95 %"]).err()
+    let message = "should be a number without the metric's unit; of a share also a percentage";
+    node.refusal(message).found(shown(node.value)).allowed(["15", "0.95", "95 %"]).err()
 }
 
 fn even(node: &Node<'_>) -> Result<()> {

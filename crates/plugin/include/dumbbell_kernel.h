@@ -40,14 +40,30 @@ typedef unsigned int gfp_t;
 #define U8_MAX 0xffu
 #define U16_MAX 0xffffu
 #define U32_MAX 0xffffffffu
+#define S8_MAX 0x7f
+#define S16_MAX 0x7fff
 #define S32_MAX 0x7fffffff
 #define U64_MAX 0xffffffffffffffffull
 #define S64_MAX 0x7fffffffffffffffll
+#define S8_MIN (-S8_MAX - 1)
+#define S16_MIN (-S16_MAX - 1)
+#define S32_MIN (-S32_MAX - 1)
+#define S64_MIN (-S64_MAX - 1)
 #define U32_C(value) value##U
 #undef INT_MAX
+#undef INT_MIN
 #undef UINT_MAX
+#undef LONG_MAX
+#undef LONG_MIN
+#undef ULONG_MAX
 #define INT_MAX 0x7fffffff
+#define INT_MIN (-INT_MAX - 1)
 #define UINT_MAX 0xffffffffu
+#define LONG_MAX 0x7fffffffffffffffl
+#define LONG_MIN (-LONG_MAX - 1)
+#define ULONG_MAX 0xfffffffffffffffful
+#define BITS_PER_BYTE 8
+#define BITS_PER_TYPE(type) (sizeof(type) * BITS_PER_BYTE)
 
 #define EPERM 1
 #define ENOENT 2
@@ -418,14 +434,14 @@ struct tcp_sock {
 	u32 snd_una, snd_nxt, mss_cache;
 	u32 snd_cwnd, snd_cwnd_cnt, snd_cwnd_clamp, snd_ssthresh, prior_cwnd;
 	u32 srtt_us, sacked_out, delivered, delivered_ce, lost, app_limited, lsndtime;
-	u64 tcp_mstamp, delivered_mstamp, tcp_wstamp_ns, tcp_clock_cache;
+	u64 bytes_acked, tcp_mstamp, delivered_mstamp, tcp_wstamp_ns, tcp_clock_cache;
 	u8 ecn_flags;
 	bool is_cwnd_limited;
 	struct tcp_options_received rx_opt;
 	struct minmax rtt_min;
 	/* behind functions of Linux */
-	u32 in_flight_;
-	bool cwnd_limited_, enters_cwr_;
+	u32 in_flight_, syn_rtt_us_, tsoff_;
+	bool cwnd_limited_, enters_cwr_, syn_acked_;
 };
 struct rate_sample {
 	u32 prior_delivered;
@@ -670,6 +686,7 @@ static inline struct sock *dumbbell_enter(void *state, const struct dumbbell_con
 	tp->inet_conn.icsk_ca_state = (u8)conn->state;
 	tp->snd_una = (u32)conn->snd_una;
 	tp->snd_nxt = (u32)conn->snd_nxt;
+	tp->bytes_acked = conn->snd_una + 1; /* the SYN counts */
 	tp->mss_cache = conn->mss;
 	tp->prior_cwnd = conn->prior_cwnd;
 	tp->srtt_us = conn->srtt_us8;
@@ -685,7 +702,7 @@ static inline struct sock *dumbbell_enter(void *state, const struct dumbbell_con
 	tp->tcp_clock_cache = conn->now_ns;
 	tp->ecn_flags = conn->ecn ? TCP_ECN_OK : 0;
 	tp->is_cwnd_limited = conn->cwnd_limited_flight;
-	tp->rx_opt.rcv_tsval = conn->tsval_ms;
+	tp->rx_opt.rcv_tsval = conn->tsval_ms + tp->tsoff_;
 	tp->rx_opt.rcv_tsecr = conn->tsecr_ms;
 	tp->in_flight_ = conn->in_flight;
 	tp->rtt_min.s[0].v = conn->min_rtt_us;
@@ -724,15 +741,20 @@ static inline int32_t dumbbell_leave(void *state, struct dumbbell_window *w)
 	return 0;
 }
 
+static inline void dumbbell_add(const char *text)
+{
+	size_t at = strlen(dumbbell_message);
+
+	for (; *text && at + 1 < sizeof(dumbbell_message); text++)
+		dumbbell_message[at++] = *text;
+	dumbbell_message[at] = 0;
+}
 static inline void dumbbell_say(const char *a, const char *b, const char *c)
 {
-	const char *parts[] = { a, b, c };
-	size_t at = 0;
-
-	for (size_t i = 0; i < 3; i++)
-		for (const char *text = parts[i]; *text && at + 1 < sizeof(dumbbell_message); text++)
-			dumbbell_message[at++] = *text;
-	dumbbell_message[at] = 0;
+	dumbbell_message[0] = 0;
+	dumbbell_add(a);
+	dumbbell_add(b);
+	dumbbell_add(c);
 }
 static int32_t dumbbell_set_parameter(const struct dumbbell_parameter *given, bool only_compare)
 {
@@ -756,6 +778,10 @@ static int32_t dumbbell_set_parameter(const struct dumbbell_parameter *given, bo
 		return 0;
 	}
 	dumbbell_say("parameter ", given->name, ": the module has none of this name");
+	for (u32 i = 0; i < dumbbell_variable_count; i++) {
+		dumbbell_add(i == 0 ? "; it has " : ", ");
+		dumbbell_add(dumbbell_variables[i].name);
+	}
 	return -EINVAL;
 }
 static int32_t dumbbell_create(void *state, const struct dumbbell_parameters *all)
@@ -802,18 +828,29 @@ static void dumbbell_error(void *state, char *to, uint32_t bytes)
 	for (u32 i = 0; i < bytes && i < sizeof(dumbbell_message); i++)
 		to[i] = dumbbell_message[i];
 }
-static int32_t dumbbell_init(void *state, const struct dumbbell_conn *conn, struct dumbbell_window *w)
-{
-	dumbbell_ops->init(dumbbell_enter(state, conn, w));
-	return dumbbell_leave(state, w);
-}
-/* The SYN is a packet of its own, before `init`. */
+/* The SYN is a packet of its own, right before `init`: its `pkts_acked` waits for the clock of that. */
 static int32_t dumbbell_syn_acked(void *state, uint32_t rtt_us)
 {
-	const struct ack_sample sample = { .pkts_acked = 1, .rtt_us = (s32)rtt_us };
+	struct tcp_sock *tp = state;
 
-	dumbbell_ops->pkts_acked(state, &sample);
+	tp->syn_acked_ = true;
+	tp->syn_rtt_us_ = rtt_us;
 	return 0;
+}
+static int32_t dumbbell_init(void *state, const struct dumbbell_conn *conn, struct dumbbell_window *w)
+{
+	struct tcp_sock *tp = state;
+	const struct ack_sample sample = { .pkts_acked = 1, .rtt_us = (s32)tp->syn_rtt_us_ };
+	struct sock *sk;
+
+	tp->tsoff_ = conn->random; /* the peer's clock begins at a random time (secure_tcp_ts_off) */
+	sk = dumbbell_enter(state, conn, w);
+	if (tp->syn_acked_)
+		dumbbell_ops->pkts_acked(sk, &sample);
+	tp->snd_cwnd = w->cwnd; /* set between both (tcp_init_transfer) */
+	if (dumbbell_ops->init)
+		dumbbell_ops->init(sk);
+	return dumbbell_leave(state, w);
 }
 static int32_t dumbbell_ssthresh(void *state, const struct dumbbell_conn *conn, struct dumbbell_window *w,
 				 uint32_t *to)
@@ -924,7 +961,7 @@ const struct dumbbell_cc *dumbbell_cc_v1(void)
 		.create = dumbbell_create,
 		.release = dumbbell_release,
 		.error = dumbbell_error,
-		.init = DUMBBELL_HOOK(init),
+		.init = ops->init || ops->pkts_acked ? dumbbell_init : 0,
 		.syn_acked = ops->pkts_acked ? dumbbell_syn_acked : 0,
 		.ssthresh = dumbbell_ssthresh,
 		.cong_avoid = DUMBBELL_HOOK(cong_avoid),

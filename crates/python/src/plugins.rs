@@ -243,20 +243,30 @@ fn shown(class: &Bound<'_, PyType>) -> String {
     class.name().map_or_else(|_| String::new(), |name| name.to_string())
 }
 
-/// An exception in one line: its type and text, and the last place in the plug-in's file.
+/// An exception in one line: its type and text, and the last line in the plug-in's file.
 fn raised(py: Python<'_>, error: &PyErr) -> String {
-    let line = error.traceback(py).and_then(|last| {
-        let mut at = last.into_any();
-        while let Ok(next) = at.getattr("tb_next") {
-            if next.is_none() {
-                break;
-            }
-            at = next;
-        }
-        at.getattr("tb_lineno").ok()?.extract::<u32>().ok()
-    });
     let text = error.to_string();
-    line.map_or_else(|| text.clone(), |line| format!("{text} (line {line})"))
+    let text = text.strip_suffix(": ").unwrap_or(&text);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match error.traceback(py).and_then(|first| own_line(first.into_any()).ok().flatten()) {
+        Some(line) => format!("{text} (line {line})"),
+        None => text,
+    }
+}
+
+/// Last line of a traceback in the file in which it begins, which is the plug-in's.
+fn own_line(first: Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+    let file = |at: &Bound<'_, PyAny>| {
+        at.getattr("tb_frame")?.getattr("f_code")?.getattr("co_filename")?.extract::<String>()
+    };
+    let (own, mut line, mut at) = (file(&first)?, None, first);
+    while !at.is_none() {
+        if file(&at)? == own {
+            line = Some(at.getattr("tb_lineno")?.extract()?);
+        }
+        at = at.getattr("tb_next")?;
+    }
+    Ok(line)
 }
 
 /// Methods that are hooks.
