@@ -43,6 +43,12 @@ def chosen(path: str | Path, connection: int | None) -> tuple[dict[str, Any], li
             )
         rows = [row for row in rows if row["connection"] == connection]
     row = max(rows, key=lambda one: (one["unique_bytes"], -one["connection"]))
+    peers = (
+        one
+        for one in found["connections"]
+        if one["connection"] == row["connection"] and one["direction"] != row["direction"]
+    )
+    row = {**row, "peer": next(peers, None)}
     notes = damage(found["file"])
     others = len({one["connection"] for one in found["connections"]}) - 1
     if connection is None and others:

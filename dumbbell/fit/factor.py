@@ -30,6 +30,9 @@ FACTORS = (
 
 #: Frames that wait before a packet of a sender whose bursts are short.
 _FRAMES = 4
+#: Share of the time with a used up receive window that makes it the limit, and share of the time
+#: with a queue from which on the bottleneck is the limit.
+_WINDOW, _BUSY = 0.4, 0.8
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,8 @@ def factor(
     if base_s and lasted < 6 * base_s and not len(lost.at_s):
         return Factor("start", f"it ended after {lasted / base_s:.1f} RTTs, in slow start")
     busy = rate.busy_share
-    if limits.window_share > 0.4 and busy < 0.8:
-        return Factor(
-            "receive window",
-            f"the sender used up the receive window {limits.window_share:.0%} of the time",
-        )
+    if limits.window_share > _WINDOW and busy < _BUSY:
+        return Factor("receive window", _window(limits))
     if limits.idle_share > 0.5:
         return Factor("application", _idle(limits))
     if busy > 0.5:
@@ -129,6 +129,24 @@ def _end(limits: Limits, *, flat: bool) -> Factor | None:
     if clock.free_from_start or (clock.clocked is False and not clock.paced):
         return Factor("application", f"{stood}; packets left at its own times, not as ACKs came")
     return Factor("unknown", f"{stood}: the send buffer or the application; it does not show which")
+
+
+def delayed_by_reader(rate: Rate, shaper: Shaper, limits: Limits) -> bool:
+    """True if packets seem to wait because the receiving application reads late.
+
+    Its ACKs then wait for the next read, and open the window together (`__tcp_ack_snd_check`,
+    `tcp_cleanup_rbuf`).
+    """
+    if rate.busy_share < _BUSY or limits.window_share < _WINDOW:
+        return False
+    reads = limits.reads_bps.knowledge == "measured"
+    return reads or (shaper.kind == "slots" and limits.window_share > _BUSY)
+
+
+def _window(limits: Limits) -> str:
+    said = f"the sender used up the receive window {limits.window_share:.0%} of the time"
+    reads = limits.reads_bps
+    return said if reads.value is None else f"{said}; {reads.evidence}"
 
 
 def _idle(limits: Limits) -> str:

@@ -24,6 +24,8 @@ PACKETS_MAX = 5_000_000
 _UNKNOWN = np.iinfo(np.int64).min
 _ECE, _SYN, _AE = 0x40, 0x02, 0x100
 _NEW, _TIMEOUT = 1, 2
+#: Longest frame that a length field of IP can state, and beyond; options of timestamps; least MSS.
+_MOST, _STAMPS, _LEAST = 70_000, 12, 40
 #: Fewest ticks of the sender's clock that show its rate.
 _TICKS_FEW = 20
 
@@ -33,7 +35,8 @@ class Observed:
     """One direction of a TCP connection, as its tap sees it.
 
     Attributes:
-        row: Row of this direction in the table `connections` of `dumbbell.capture.survey`.
+        row: Row of this direction in the table `connections` of `dumbbell.capture.survey`; `peer`
+            is the row of the other one, if it is known.
         start_ns: Time stamp of time 0.
         duration_s: Time of the last packet.
         header_bytes: Bytes of a data frame beside its payload.
@@ -60,6 +63,7 @@ class Observed:
         tick_s: Resolution of the clock.
         gap_s: Longest time between two packets.
         timed: True if both sides send timestamps.
+        scaled: False if the receiver's SYN has no window scale, or the sender's.
         windowed: True if the scale of the receive window is known, or there is none.
         cut_packets: Packets whose TCP options the snap length cuts.
         stamp_s: Time at which the sender sent each data packet, by its timestamps (RFC 7323 §5.4):
@@ -97,6 +101,7 @@ class Observed:
     tick_s: float
     gap_s: float
     timed: bool
+    scaled: bool
     windowed: bool
     cut_packets: int
     stamp_s: Floats
@@ -174,9 +179,7 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         start_ns=int(times[0]),
         duration_s=float(seconds[-1]),
         header_bytes=_header(row),
-        payload_bytes=int(np.bincount(columns["payload_bytes"][own].astype(int)).argmax())
-        if length.max() < 70_000
-        else int(length.max()),
+        payload_bytes=_segment(row, length),
         sent_s=sent,
         sent_end_bytes=end,
         sent_len_bytes=length,
@@ -201,6 +204,7 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         ahead_s=clock.ahead_s,
         tick_s=clock.tick_s,
         gap_s=float(np.diff(seconds).max()) if len(seconds) > 1 else 0.0,
+        scaled=_scaled(row),
         windowed=not unscaled.any(),
         cut_packets=cut,
         timed=bool((stamps[1] != _UNKNOWN).all()) if len(stamps[1]) else False,
@@ -214,6 +218,27 @@ def sender_handshake(row: dict[str, Any]) -> float | None:
         return None
     first, whole = float(row["syn_rtt_ns"]) / 1e9, float(row["handshake_rtt_ns"]) / 1e9
     return whole - first if row["opened_it"] else first
+
+
+def _scaled(row: dict[str, Any]) -> bool:
+    """False if a SYN of either end has no window scale: none is scaled then (RFC 7323 §2.2)."""
+    ends = [one for one in (row, row.get("peer")) if one and one.get("syns")]
+    return all(one["window_scale"] is not None or one["cut_options_packets"] for one in ends)
+
+
+def _segment(row: dict[str, Any], lengths: Floats) -> int:
+    """Payload of a full segment: the most frequent one, and not more than the MSS permits.
+
+    Offload merges segments into frames that are longer (TSO, GRO): the MSS counts header options
+    of TCP (RFC 9293 §3.7.1).
+    """
+    ends = (row, row.get("peer"))
+    known = [one["mss_bytes"] for one in ends if one and one.get("mss_bytes")]
+    most = min(known, default=0) - (_STAMPS if row.get("timestamps") else 0)
+    usual = int(np.bincount(lengths.astype(int)).argmax()) if lengths.max() < _MOST else 0
+    if _LEAST < most < (usual or np.inf):
+        return most
+    return usual or int(lengths.max())
 
 
 def _continues(columns: dict[str, NDArray[Any]], own: NDArray[np.bool_]) -> NDArray[np.bool_]:

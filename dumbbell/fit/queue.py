@@ -35,6 +35,7 @@ class Queue:
     evidence: str
 
 
+Floats = NDArray[np.float64]
 _NO_TARGET = unknown("drop-tail queues have no target")
 
 
@@ -62,7 +63,7 @@ def queue(seen: Observed, rate: Rate, lost: Losses, shaper: Shaper) -> Queue:
     rare = _random_loss(lost, np.ones_like(lost.events)) or _random_loss(lost, lost.events)
     rare = rare or _without_queue(lost, seen.frame_bytes * 8 / bps)
     if not _aqm(lost) or (rare and full.sum() >= 2):
-        return _drop_tail(seen, lost, at[full] if full.any() else at, bps)
+        return _drop_tail(seen, lost, at[full] if full.any() else at, rate.rate_bps)
     if rare:
         return Queue("unknown", longest, _NO_TARGET, "losses do not depend on the queue")
     target = measured(_typical(lost), 0.5 * _typical(lost), "median queueing delay")
@@ -77,15 +78,17 @@ def _typical(lost: Losses) -> float:
     return float(np.median(lost.delays_s))
 
 
-def _drop_tail(seen: Observed, lost: Losses, at: np.ndarray, bps: float) -> Queue:
+def _drop_tail(seen: Observed, lost: Losses, at: Floats, rate_bps: Estimate) -> Queue:
+    bps = rate_bps.value or 0.0
     value = float(np.median(at)) * bps / 8 / seen.frame_bytes + 1.0
     ticks = seen.tick_s * bps / 8 / seen.frame_bytes
     said = (
         f"{len(at)} rounds of loss at a queueing delay of {np.median(at) * 1e3:.3g} ms, the longest"
     )
-    return Queue(
-        "drop-tail", measured(value, max(1.0, 0.08 * value, ticks), said), _NO_TARGET, said
-    )
+    limit = measured(value, max(1.0, 0.08 * value, ticks), said)
+    if rate_bps.knowledge == "at least":
+        limit = at_least(value, f"{said}; the rate is only a lower bound")
+    return Queue("drop-tail", limit, _NO_TARGET, said)
 
 
 def _aqm(lost: Losses) -> bool:

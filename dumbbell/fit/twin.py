@@ -28,8 +28,8 @@ _SHORT = 1400
 _FULL = 1460
 #: Shortest interval of writes, s.
 _WRITE_LEAST_S = 0.001
-#: Depth of a bucket that passes one frame of an idle transfer in an instant, bytes.
-_ONE_FRAME = 1600
+#: Bytes beyond a frame of a bucket that passes one frame of an idle transfer in an instant.
+_SLACK = 86
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,10 @@ class Sketch:
         limit_packets: Queue limit.
         loss: Share of packets that are lost at random.
         ecn: `none`, `classic` or `accurate`.
-        window_bytes: Receive window; None: as the kernel tunes it.
+        window_bytes: Receive window; None: as the kernel tunes it. If the receiving application
+            reads slowly, the largest window before data waits.
+        reads_bps: Rate at which the receiving application reads, bit/s; None: at once.
+        scaled: False if the receiver scales no window (RFC 7323 §2): it is at most 65 535 bytes.
         send_bytes: Send buffer; None: as the kernel tunes it.
         writes: Chunk (bytes) and interval (s) of the application; None: it always has data.
         initial_window: Segments.
@@ -75,6 +78,8 @@ class Sketch:
     loss: float
     ecn: str
     window_bytes: int | None
+    reads_bps: float | None
+    scaled: bool
     send_bytes: int | None
     writes: tuple[int, float] | None
     initial_window: int | None
@@ -88,6 +93,11 @@ class Sketch:
     serialises: bool = True
     ends: bool = False
     plugins: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def frame_bytes(self) -> int:
+        """Length of a full frame."""
+        return self.payload_bytes + 66
 
     @property
     def rtt_s(self) -> float:
@@ -121,9 +131,9 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         limit_packets=_limit(path, near + far, top, seen.frame_bytes),
         loss=_loss(path),
         ecn=seen.ecn,
-        window_bytes=_rounded(path.limits.window_bytes)
-        if path.factor.name == "receive window"
-        else None,
+        window_bytes=_window(seen, path),
+        reads_bps=path.limits.reads_bps.value if path.factor.name == "receive window" else None,
+        scaled=seen.scaled,
         send_bytes=round(1.1 * path.limits.plateau_bytes)
         if path.factor.name in ("send buffer", "unknown")
         else None,
@@ -140,6 +150,15 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         serialises=path.rtt.serialises,
         ends=path.factor.ends,
     )
+
+
+def _window(seen: Observed, path: Path) -> int | None:
+    """Receive window; None: it was no limit."""
+    if path.factor.name != "receive window":
+        return None
+    if path.limits.reads_bps.value is None:
+        return _rounded(path.limits.window_bytes)
+    return round(float((seen.edge_bytes - seen.ack_bytes).max()))
 
 
 def _rounded(found: Estimate) -> int | None:
@@ -269,15 +288,16 @@ def _pipe(one: Sketch) -> dict[str, Any]:
     """Fields of the bottleneck towards the receiver."""
     first = one.steps[0][1]
     pipe: dict[str, Any] = {"rate": f"{first:.0f} bit/s"}
+    frames = 1.4 * one.frame_bytes  # a frame that is longer than the bucket never passes
     if one.policer is not None:
         rate, most = one.policer
-        pipe["policer"] = {"rate": f"{rate:.0f} bit/s", "burst": f"{max(2000, most):.0f} bytes"}
+        pipe["policer"] = {"rate": f"{rate:.0f} bit/s", "burst": f"{max(frames, most):.0f} bytes"}
     queue = _queue(one)
-    burst = None if one.burst_bytes is None else max(2000.0, one.burst_bytes)
+    burst = None if one.burst_bytes is None else max(frames, one.burst_bytes)
     plain = one.policer is None and one.wait_s is None and len(one.steps) == 1
     plain = plain and "buffer" in queue
     if burst is None and not one.serialises and plain:
-        burst = _ONE_FRAME
+        burst = one.frame_bytes + _SLACK
     if burst is not None:
         del pipe["rate"]
         tbf = {"rate": f"{first:.0f} bit/s", "burst": f"{burst:.0f} bytes"}
@@ -327,6 +347,10 @@ def _tcp(one: Sketch, algorithm: str) -> dict[str, Any]:
         tcp["source"] = {"periodic": {"chunk": f"{chunk} bytes", "interval": _ns(interval)}}
     elif one.payload_total is not None:
         tcp["bytes"] = f"{one.payload_total} bytes"
+    if one.reads_bps is not None:
+        tcp["sink"] = {"rate": f"{one.reads_bps:.0f} bit/s"}
+    if not one.scaled:
+        receiver["tcp_window_scaling"] = False
     if sender:
         tcp["sender"] = sender
     if receiver:
