@@ -14,6 +14,7 @@ from typing import Any
 from dumbbell.fit.estimate import Estimate
 from dumbbell.fit.observe import Observed
 from dumbbell.fit.path import Path
+from dumbbell.fit.writing import Writes, writes
 
 #: Largest time of a twin, s; a longer transfer is simulated from its start up to this time.
 TIME_MAX_S = 120.0
@@ -26,8 +27,6 @@ _ACCURATE = 3
 _SHORT = 1400
 #: Full segments without timestamps.
 _FULL = 1460
-#: Shortest interval of writes, s.
-_WRITE_LEAST_S = 0.001
 #: Bytes beyond a frame of a bucket that passes one frame of an idle transfer in an instant.
 _SLACK = 86
 
@@ -52,7 +51,7 @@ class Sketch:
         reads_bps: Rate at which the receiving application reads, bit/s; None: at once.
         scaled: False if the receiver scales no window (RFC 7323 §2): it is at most 65 535 bytes.
         send_bytes: Send buffer; None: as the kernel tunes it.
-        writes: Chunk (bytes) and interval (s) of the application; None: it always has data.
+        writes: Writes of the application; None: it always has data.
         initial_window: Segments.
         payload_bytes: Payload of a full segment.
         payload_total: Payload of the transfer; None: it did not end in the capture.
@@ -81,7 +80,7 @@ class Sketch:
     reads_bps: float | None
     scaled: bool
     send_bytes: int | None
-    writes: tuple[int, float] | None
+    writes: Writes | None
     initial_window: int | None
     payload_bytes: int
     payload_total: int | None
@@ -137,7 +136,7 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         send_bytes=round(1.1 * path.limits.plateau_bytes)
         if path.factor.name in ("send buffer", "unknown")
         else None,
-        writes=_writes(seen) if path.factor.name == "application" else None,
+        writes=writes(seen, path) if path.factor.name == "application" else None,
         initial_window=_rounded(path.limits.initial_window),
         payload_bytes=seen.payload_bytes,
         payload_total=seen.row["unique_bytes"] if ended else None,
@@ -178,22 +177,6 @@ def _loss(path: Path) -> float:
     """Random loss that is significant."""
     found = path.losses.random_share
     return found.value if found.value and (found.low or 0.0) > 0 else 0.0
-
-
-def _writes(seen: Observed) -> tuple[int, float]:
-    """Chunk and interval of a periodic writer: bursts between pauses."""
-    at = seen.sent_s[seen.sent_new]
-    pauses = at[1:] - at[:-1]
-    typical = float(sorted(pauses)[len(pauses) // 2])
-    long = pauses > max(10 * typical, 0.3 * pauses.max())
-    begins = at[1:][long]
-    span = float(at[-1] - at[0]) or 1.0
-    if len(begins) > 3:
-        interval = float(sorted(begins[1:] - begins[:-1])[len(begins) // 2 - 1])
-    else:  # no pauses: packet by packet
-        interval = max(typical, _WRITE_LEAST_S)
-    mean = float(seen.sent_len_bytes[seen.sent_new].sum()) / span
-    return max(1, round(mean * interval)), interval
 
 
 def _spread(path: Path) -> dict[str, float]:
@@ -343,8 +326,7 @@ def _tcp(one: Sketch, algorithm: str) -> dict[str, Any]:
         receiver["tcp_rmem"] = f"4096 {size} {size}"
         receiver |= {"scaling_ratio": False, "rcvbuf_grow": False}
     if one.writes is not None:
-        chunk, interval = one.writes
-        tcp["source"] = {"periodic": {"chunk": f"{chunk} bytes", "interval": _ns(interval)}}
+        tcp["source"] = one.writes.source
     elif one.payload_total is not None:
         tcp["bytes"] = f"{one.payload_total} bytes"
     if one.reads_bps is not None:
