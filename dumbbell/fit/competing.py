@@ -46,7 +46,7 @@ def competing(seen: Observed, rate: Rate) -> Competing:
     if said:
         return Competing("unknown", unknown(said), None, said)
     width = float(rate.from_s[1] - rate.from_s[0])
-    place = np.clip(((seen.ack_s - rate.from_s[0]) / width).astype(int), 0, len(rate.busy) - 1)
+    place = np.clip(((seen.left_s - rate.from_s[0]) / width).astype(int), 0, len(rate.busy) - 1)
     pair = common_rate(seen, 1, rate.busy[place])
     own = rate.window_bps[rate.busy]
     mean = float(own.mean())

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dumbbell.console.words import many
 from dumbbell.fit.limits import Limits
 from dumbbell.fit.loss import Losses, hidden
 from dumbbell.fit.observe import Observed
@@ -68,6 +69,9 @@ def factor(
         return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
     if limits.idle_share > 0.1:
         return Factor("application", _idle(limits))
+    if base_s and seen.ack_wait_s > base_s and _used(rate) < 0.93:
+        wait = f"{seen.ack_wait_s * 1e3:.3g} ms"
+        return Factor("bottleneck", f"on the way back: ACKs waited {wait} there, and data seldom")
     if not len(lost.delays_s) and _used(rate) < 0.93:
         return Factor("unknown", "no timestamps show the RTT before the tap, so no queue shows")
     if hidden(lost.full_s, seen.tick_s) and _used(rate) < 0.93:
@@ -84,14 +88,14 @@ def factor(
     if lost.random_share.value and lost.random_share.value > 0.5 * lost.share:
         return Factor("loss", lost.random_share.evidence)
     if lost.events.sum() >= 3 and busy < 0.15 and lost.full_s < 0.002:
-        return Factor("loss", f"{int(lost.events.sum())} rounds of loss, and no queue")
+        return Factor("loss", f"{many(int(lost.events.sum()), 'round')} of loss, and no queue")
     rounds = lost.events & (lost.at_s > seen.sent_s[0] + lasted / 3)
     held = lost.full_s > _FRAMES * _frame_s(seen, rate)
     if rounds.sum() >= 3 and held and lost.overflows_at(rounds):
-        said = f"{int(late.sum())} rounds of loss, each as the queue was near its longest"
+        said = f"{many(int(late.sum()), 'round')} of loss, each as the queue was near its longest"
         return Factor("bottleneck", said)
     if late.sum() >= 3 and busy < 0.15 and 0 < _used(rate) < 0.5:
-        return Factor("loss", f"{int(late.sum())} rounds of loss far below the path's rate")
+        return Factor("loss", f"{many(int(late.sum()), 'round')} of loss far below the path's rate")
     if busy > 0.15 and _used(rate) <= 0.7:
         return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
     if _used(rate) > 0.7:

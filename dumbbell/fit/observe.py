@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell import _core
+from dumbbell.fit.ack_path import CLOCK_S, WAITS, near_without_waits, without_waits
 from dumbbell.fit.clock import straightened
 from dumbbell.fit.lost import losses_of
 from dumbbell.fit.rounds import duplicates, full_rtt, near_rtt, rtt_of_segments
@@ -44,6 +45,9 @@ class Observed:
         sent_s, sent_end_bytes, sent_len_bytes: Data packets: time, end in the stream, payload.
         sent_new: True if the packet carries new data.
         ack_s, ack_bytes, edge_bytes: ACKs: time, acknowledged bytes, right edge of the window.
+        left_s: When each ACK would pass the tap if it met no queue on its way.
+        ack_wait_s: Time that ACKs wait in queues on their way: the longest, but for a tenth. 0:
+            too short to show beside the RTT, or unknown.
         delivered_bytes: Acknowledged or SACKed bytes after each ACK.
         echoes: True if an ACK has ECE.
         ecn: What the SYN of the sender asks for: `none`, `classic` (RFC 3168), `accurate` (RFC
@@ -81,6 +85,8 @@ class Observed:
     sent_len_bytes: Floats
     sent_new: NDArray[np.bool_]
     ack_s: Floats
+    left_s: Floats
+    ack_wait_s: float
     ack_bytes: Floats
     edge_bytes: Floats
     delivered_bytes: Floats
@@ -170,7 +176,11 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
     stamps = (columns["stamp"][acks], columns["echo"][own])
     stamp_s = _sender_times(columns["stamp"][own], sent)
     near = near_rtt(sent, stamps[1], ack_s, stamps[0], new, stamp_s)
-    far = rtt_of_segments(sent, end, length, new, ack_s, ack, delivered)
+    stated = _sender_times(stamps[0], ack_s) if len(ack_s) else ack_s
+    left = without_waits(ack_s, stated, clock.tick_s)
+    far = rtt_of_segments(sent, end, length, new, left, ack, delivered)
+    near, near_wait = near_without_waits(near, sent, stamp_s, clock.tick_s)
+    waits = float(np.quantile(ack_s - left, WAITS)) if len(ack_s) else 0.0
     unscaled = columns["window_bytes"][acks] == _UNKNOWN
     lost = losses_of(columns, own, seconds)
     flight = _flight(columns, own, new, ack_s, delivered, stamps, end)
@@ -185,6 +195,8 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         sent_len_bytes=length,
         sent_new=new,
         ack_s=ack_s,
+        left_s=left,
+        ack_wait_s=waits + near_wait,
         ack_bytes=ack,
         edge_bytes=ack + np.where(unscaled, np.nan, columns["window_bytes"][acks]),
         delivered_bytes=delivered,
@@ -202,7 +214,7 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         seen_lost_share=lost.seen_share,
         backward_steps=clock.backward_steps,
         ahead_s=clock.ahead_s,
-        tick_s=clock.tick_s,
+        tick_s=max(clock.tick_s, CLOCK_S) if waits > 0 else clock.tick_s,
         gap_s=float(np.diff(seconds).max()) if len(seconds) > 1 else 0.0,
         scaled=_scaled(row),
         windowed=not unscaled.any(),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dumbbell.console.words import many
 from dumbbell.fit.estimate import Estimate, at_least, measured, unknown
 from dumbbell.fit.loss import Losses, hidden
 from dumbbell.fit.observe import Observed
@@ -83,7 +84,8 @@ def _drop_tail(seen: Observed, lost: Losses, at: Floats, rate_bps: Estimate) -> 
     value = float(np.median(at)) * bps / 8 / seen.frame_bytes + 1.0
     ticks = seen.tick_s * bps / 8 / seen.frame_bytes
     said = (
-        f"{len(at)} rounds of loss at a queueing delay of {np.median(at) * 1e3:.3g} ms, the longest"
+        f"{many(len(at), 'round')} of loss at a queueing delay of {np.median(at) * 1e3:.3g} ms, "
+        "the longest"
     )
     limit = measured(value, max(1.0, 0.08 * value, ticks), said)
     if rate_bps.knowledge == "at least":

@@ -139,7 +139,7 @@ def _waited(seen: Observed, train: float) -> bool:
     A link spaces packets that wait in its queue (Keshav 1991). Packets that it never held are
     spaced by their sender.
     """
-    spans = seen.ack_s[5:] - seen.ack_s[:-5]
+    spans = seen.left_s[5:] - seen.left_s[:-5]
     bytes_ = seen.delivered_bytes[5:] - seen.delivered_bytes[:-5]
     wire = 8 * seen.frame_bytes / seen.payload_bytes
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -164,10 +164,10 @@ def underused(found: Rate) -> bool:
 
 def windows(seen: Observed) -> tuple[Floats, Floats]:
     """Edges of equal windows, and bit/s of frames delivered in each."""
-    if len(seen.ack_s) < 10:
+    if len(seen.left_s) < 10:
         return np.empty(0), np.empty(0)
     wire = 8 * seen.frame_bytes / seen.payload_bytes
-    begin, end = float(seen.ack_s[0]), float(seen.ack_s[-1])
+    begin, end = float(seen.left_s[0]), float(seen.left_s[-1])
     total = seen.delivered_bytes[-1] - seen.delivered_bytes[0]
     if end <= begin or total <= 0:
         return np.empty(0), np.empty(0)
@@ -177,7 +177,7 @@ def windows(seen: Observed) -> tuple[Floats, Floats]:
     count = int(np.clip((end - begin) / width, 4, _WINDOWS_MAX))
     edges = np.linspace(begin, end, count + 1)
     # Between two ACKs delivery is linear; the last ACK at or before an edge counts in full.
-    ack_s, first = np.unique(seen.ack_s[::-1], return_index=True)
+    ack_s, first = np.unique(seen.left_s[::-1], return_index=True)
     delivered = seen.delivered_bytes[::-1][first]
     at = np.searchsorted(ack_s, edges, side="right") - 1
     at = np.clip(at, 0, len(ack_s) - 1)
@@ -249,10 +249,10 @@ def common_rate(
 
     `where`: True for the ACKs that may end a train.
     """
-    if len(seen.ack_s) < 40:
+    if len(seen.left_s) < 40:
         return None
     wire = 8 * seen.frame_bytes / seen.payload_bytes
-    spans = seen.ack_s[length:] - seen.ack_s[:-length]
+    spans = seen.left_s[length:] - seen.left_s[:-length]
     bytes_ = seen.delivered_bytes[length:] - seen.delivered_bytes[:-length]
     known = (spans > 20 * seen.tick_s * (seen.tick_s > 1e-6)) & (
         bytes_ >= max(2, length // 2) * seen.payload_bytes

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from dumbbell.fit.ack_path import way_back
 from dumbbell.fit.estimate import Estimate
 from dumbbell.fit.observe import Observed
 from dumbbell.fit.path import Path
@@ -27,6 +28,8 @@ _ACCURATE = 3
 _SHORT = 1400
 #: Full segments without timestamps.
 _FULL = 1460
+#: Frame of an ACK with timestamps.
+_ACK_BYTES = 66.0
 #: Bytes beyond a frame of a bucket that passes one frame of an idle transfer in an instant.
 _SLACK = 86
 
@@ -62,6 +65,7 @@ class Sketch:
         serialises: False if a frame of an idle transfer passes the bottleneck in an instant.
         ends: True if an end limited the transfer.
         plugins: Congestion controls in files: (name, path).
+        back: Rate (bit/s) and queue (packets) of the way back; None: no ACK waits there.
         other: Kind (`steady`, `elastic`) and rate (bit/s) of competing traffic; None: none.
     """
 
@@ -92,6 +96,7 @@ class Sketch:
     serialises: bool = True
     ends: bool = False
     plugins: tuple[tuple[str, str], ...] = ()
+    back: tuple[float, int] | None = None
 
     @property
     def frame_bytes(self) -> int:
@@ -148,7 +153,18 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         rtt_known=path.rtt.path.knowledge == "measured",
         serialises=path.rtt.serialises,
         ends=path.factor.ends,
+        back=_back(seen, near + far),
     )
+
+
+def _back(seen: Observed, base_s: float) -> tuple[float, int] | None:
+    """Rate (bit/s) and queue (packets) of the way back; None: ACKs meet no queue there."""
+    found = way_back(seen.ack_s, seen.left_s, seen.ack_wait_s, base_s)
+    if found is None:
+        return None
+    peer = seen.row.get("peer")
+    frame = max(64.0, peer["bytes"] / max(1, peer["packets"])) if peer else _ACK_BYTES
+    return 8 * frame * found[0], max(2, round(found[0] * found[1]))
 
 
 def _window(seen: Observed, path: Path) -> int | None:
@@ -225,7 +241,7 @@ def experiment(one: Sketch, algorithm: str, *, sampled: bool = False) -> dict[st
     at_end = other_s == 0.0
     links = [
         {"name": "bottleneck", "between": list(ends), "delay": _ns(bottleneck_s / 2),
-         "forward": _pipe(one), "backward": dict(wire)},
+         "forward": _pipe(one), "backward": _way_back(one, wire)},
         {"name": "other", "between": list(other), "delay": _ns(other_s / 2), **wire},
     ]  # fmt: skip
     contents: dict[str, Any] = {
@@ -247,6 +263,14 @@ def experiment(one: Sketch, algorithm: str, *, sampled: bool = False) -> dict[st
     if not sampled:
         contents["sampling"] = {"keep": [], "capture": True}
     return contents
+
+
+def _way_back(one: Sketch, wire: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the bottleneck towards the sender."""
+    if one.back is None:
+        return dict(wire)
+    rate, packets = one.back
+    return {"rate": f"{rate:.0f} bit/s", "buffer": f"{packets} packets"}
 
 
 def _add_competing(contents: dict[str, Any], one: Sketch) -> None:
