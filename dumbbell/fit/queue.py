@@ -37,6 +37,8 @@ class Queue:
 
 
 Floats = NDArray[np.float64]
+#: Frames that the ACK of the packet before a loss comes late: one, of every second packet.
+_LATE = 0.5
 _NO_TARGET = unknown("drop-tail queues have no target")
 
 
@@ -61,8 +63,10 @@ def queue(seen: Observed, rate: Rate, lost: Losses, shaper: Shaper) -> Queue:
     if len(lost.at_s) < 3 or not len(at):
         return Queue("unknown", longest, _NO_TARGET, "too few losses show the end of the queue")
     full = at > 0.85 * lost.full_s
-    rare = _random_loss(lost, np.ones_like(lost.events)) or _random_loss(lost, lost.events)
-    rare = rare or _without_queue(lost, seen.frame_bytes * 8 / bps)
+    frame_s = seen.frame_bytes * 8 / bps
+    every = np.ones_like(lost.events)
+    rare = any(_random_loss(lost, which, frame_s) for which in (every, lost.events))
+    rare = rare or _without_queue(lost, frame_s)
     if not _aqm(lost) or (rare and full.sum() >= 2):
         return _drop_tail(seen, lost, at[full] if full.any() else at, rate.rate_bps)
     if rare:
@@ -110,13 +114,14 @@ def _without_queue(lost: Losses, frame_s: float) -> bool:
     return len(low) >= 3 and bool((low < 1.2 * frame_s).mean() > 0.6)
 
 
-def _random_loss(lost: Losses, which: NDArray[np.bool_]) -> bool:
+def _random_loss(lost: Losses, which: NDArray[np.bool_], frame_s: float) -> bool:
     """True if packets are lost whatever the queue: delays at losses are as those of all packets.
 
-    `which`: losses that count: all, or the first of each round.
+    `which`: losses that count: all, or the first of each round. The ACK of the packet before a loss
+    may wait for the packet behind it, a frame longer than others wait (`frame_s`).
     Mann, Whitney 1947: the chance that a packet before a loss waited longer than any packet.
     """
-    at = lost.delay_s[which & ~np.isnan(lost.delay_s)]
+    at = np.maximum(lost.delay_s[which & ~np.isnan(lost.delay_s)] - _LATE * frame_s, 0.0)
     at, every = (
         at[at < 0.85 * lost.full_s],
         np.sort(lost.delays_s[lost.delays_s < 0.85 * lost.full_s]),
