@@ -35,6 +35,7 @@ class Losses:
         delays_s: Queueing delays of all data packets that have a sample.
         full_s: Greatest queueing delay of packets whose ACK did not wait for the next one; seven
             samples may be longer.
+        longest_s: The same of all packets.
     """
 
     at_s: Floats
@@ -45,6 +46,7 @@ class Losses:
     reordered_share: float
     delays_s: Floats
     full_s: float
+    longest_s: float = 0.0
 
     def overflows_at(self, which: NDArray[np.bool_]) -> bool:
         """True if losses follow long delays alone: a full queue drops, whoever fills it.
@@ -55,7 +57,7 @@ class Losses:
         known = self.delay_s[which & ~np.isnan(self.delay_s)]
         if not len(known):
             return False
-        return float(np.quantile(known, _RARE)) > _NEAR_FULL * self.full_s > 0
+        return float(np.quantile(known, _RARE)) > _NEAR_FULL * max(self.full_s, self.longest_s) > 0
 
     @property
     def overflows(self) -> bool:
@@ -88,11 +90,12 @@ def losses(seen: Observed, base_s: float | None, rate: Rate) -> Losses:
     if not len(at):
         none = measured(0.0, 3.0 / data, f"no loss among {data} packets")
         empty = np.empty(0)
-        return Losses(at, empty, np.empty(0, bool), 0.0, none, reordered, delays, full)
+        return Losses(at, empty, np.empty(0, bool), 0.0, none, reordered, delays, full, full)
     before = _before(seen.sent_s[known], delays, at, base)
     events = np.diff(at, prepend=-np.inf) > max(1.5 * base + full, 0.01)
     found = _random(before, events, full, data, rate_bps, seen)
-    return Losses(at, before, events, len(at) / data, found, reordered, delays, full)
+    longest = _full(delays, rate.wanders)
+    return Losses(at, before, events, len(at) / data, found, reordered, delays, full, longest)
 
 
 def _prompt(acked_s: Floats) -> NDArray[np.bool_]:
