@@ -230,9 +230,18 @@ def export_store(
 ) -> None:
     """Write tables as Parquet or CSV, or a file per run in a format of another tool."""
     with guarded():
+        from dumbbell.codes import Code
+        from dumbbell.errors import DumbbellError, nearest_name
         from dumbbell.store.export import export
 
-        if form in FORMATS and form not in _TABLES:
+        if form not in FORMATS:
+            near = nearest_name(form, FORMATS)
+            hint = f"; did you mean {near}?" if near else ""
+            there = f"there are {', '.join(FORMATS)}"
+            raise DumbbellError(
+                f"--format {form}: no such format{hint}; {there}", code=Code.SELECTION
+            )
+        if form not in _TABLES:
             _export_runs(store, output, form, experiment, table)
             return
         for path, rows in export(store, output, experiment=experiment, tables=table, form=form):

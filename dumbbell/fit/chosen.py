@@ -43,6 +43,12 @@ def chosen(path: str | Path, connection: int | None) -> tuple[dict[str, Any], li
             )
         rows = [row for row in rows if row["connection"] == connection]
     row = max(rows, key=lambda one: (one["unique_bytes"], -one["connection"]))
+    peers = (
+        one
+        for one in found["connections"]
+        if one["connection"] == row["connection"] and one["direction"] != row["direction"]
+    )
+    row = {**row, "peer": next(peers, None)}
     notes = damage(found["file"])
     others = len({one["connection"] for one in found["connections"]}) - 1
     if connection is None and others:
@@ -109,9 +115,14 @@ def lacking(seen: Observed) -> list[str]:
             f"the clock jumps ahead by {seen.ahead_s:.4g} s while data is in flight and no "
             "time-out follows; the jump was taken out"
         )
-    if seen.tick_s > _TICK_S:
+    if seen.tick_s > _TICK_S and not seen.ack_wait_s:
         notes.append(
             f"times are multiples of {seen.tick_s * 1e3:.3g} ms: gaps between packets do not show"
+        )
+    if seen.ack_wait_s > 0:
+        notes.append(
+            f"ACKs wait on their way back, {seen.ack_wait_s * 1e3:.3g} ms: for other packets, for "
+            "slots or on a longer path. RTTs and rates are those without it, by the ends' clocks"
         )
     if seen.gap_s > _CLOCK_GAP_S:
         notes.append(f"a gap of {seen.gap_s:.0f} s: a pause, or a jump of the clock")

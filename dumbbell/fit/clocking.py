@@ -30,7 +30,7 @@ _SPREAD = 0.75
 #: A partial segment is shorter than this part of a full one. Equal gaps differ by less than this.
 _PARTIAL, _SAME = 0.95, 0.1
 #: RTT to the sender beyond which links may space packets before the tap, s.
-_DISTANT_S = 0.0005
+DISTANT_S = 0.0005
 #: Packets of a burst, and time between bursts, s: both above those of pacing.
 _BURST, _BURST_S = 3, 0.002
 #: RTTs of slow start, and packets of them that tell.
@@ -101,7 +101,7 @@ def clocking(
     left = seen.sent_s - near_s - frames * frame_s
     place = np.searchsorted(seen.ack_s, left + _FAST_S, side="right") - 1
     head = np.diff(seen.sent_s, prepend=-np.inf) > max(_AT_ONCE_S, _HEAD * frame_s)
-    if near_s > _DISTANT_S and not np.isnan(seen.stamp_s[0]):
+    if near_s > DISTANT_S and not np.isnan(seen.stamp_s[0]):
         head &= np.diff(seen.stamp_s, prepend=-np.inf) > 0  # not spaced on its way to the tap
     head &= seen.sent_new & (place >= 0)
     early = head & (left < seen.ack_s[0] + _START * rtt_s)
@@ -141,7 +141,7 @@ def _bursts(heads_s: Floats, packets: int) -> bool:
 
 def _free_from_start(seen: Observed, rtt_s: float, near_s: float) -> bool:
     """True if the sender was not silent at the end of its first RTT, or kept its first pace."""
-    distant = near_s > _DISTANT_S
+    distant = near_s > DISTANT_S
     times = seen.stamp_s if distant else seen.sent_s
     at = times[seen.sent_new]
     if np.isnan(at[0]):

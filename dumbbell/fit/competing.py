@@ -12,7 +12,7 @@ import numpy as np
 
 from dumbbell.fit.estimate import Estimate, measured, unknown
 from dumbbell.fit.observe import Observed
-from dumbbell.fit.rate import Rate, common_rate
+from dumbbell.fit.rate import SELDOM, Rate, common_rate
 
 #: Relative spread of the rest of the rate below which the other traffic is steady.
 _STEADY = 0.08
@@ -42,11 +42,11 @@ NOT_ASKED = Competing("unknown", unknown("not visible here"), None, "not visible
 
 def competing(seen: Observed, rate: Rate) -> Competing:
     """Competing traffic at the bottleneck."""
-    if rate.busy_share < _LEAST_BUSY or rate.wanders or len(rate.from_s) < 2:
-        said = "packets seldom wait, so others do not show"
+    said = _hidden(rate)
+    if said:
         return Competing("unknown", unknown(said), None, said)
     width = float(rate.from_s[1] - rate.from_s[0])
-    place = np.clip(((seen.ack_s - rate.from_s[0]) / width).astype(int), 0, len(rate.busy) - 1)
+    place = np.clip(((seen.left_s - rate.from_s[0]) / width).astype(int), 0, len(rate.busy) - 1)
     pair = common_rate(seen, 1, rate.busy[place])
     own = rate.window_bps[rate.busy]
     mean = float(own.mean())
@@ -62,6 +62,19 @@ def competing(seen: Observed, rate: Rate) -> Competing:
     )
     found = measured(float(rest.mean()), float(rest.std()), said)
     return Competing(kind, found, pair, said)
+
+
+def _hidden(rate: Rate) -> str:
+    """Why others do not show; empty: they do."""
+    if rate.wanders:
+        return "the rate changes, so others do not show"
+    if len(rate.from_s) < 2:
+        return "too few ACKs"
+    if rate.busy_share >= _LEAST_BUSY:
+        return ""
+    if rate.busy_share < SELDOM:
+        return "packets seldom wait, so others do not show"
+    return f"packets wait {rate.busy_share:.0%} of the time, too seldom to show others"
 
 
 def with_capacity(rate: Rate, other: Competing) -> Rate:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dumbbell.console.words import many
 from dumbbell.fit.limits import Limits
 from dumbbell.fit.loss import Losses, hidden
 from dumbbell.fit.observe import Observed
@@ -30,6 +31,9 @@ FACTORS = (
 
 #: Frames that wait before a packet of a sender whose bursts are short.
 _FRAMES = 4
+#: Share of the time with a used up receive window that makes it the limit, and share of the time
+#: with a queue from which on the bottleneck is the limit.
+_WINDOW, _BUSY = 0.4, 0.8
 
 
 @dataclass(frozen=True)
@@ -57,17 +61,17 @@ def factor(
     if base_s and lasted < 6 * base_s and not len(lost.at_s):
         return Factor("start", f"it ended after {lasted / base_s:.1f} RTTs, in slow start")
     busy = rate.busy_share
-    if limits.window_share > 0.4 and busy < 0.8:
-        return Factor(
-            "receive window",
-            f"the sender used up the receive window {limits.window_share:.0%} of the time",
-        )
+    if limits.window_share > _WINDOW and busy < _BUSY:
+        return Factor("receive window", _window(limits))
     if limits.idle_share > 0.5:
         return Factor("application", _idle(limits))
     if busy > 0.5:
         return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
     if limits.idle_share > 0.1:
         return Factor("application", _idle(limits))
+    if base_s and seen.ack_wait_s > base_s and _used(rate) < 0.93:
+        wait = f"{seen.ack_wait_s * 1e3:.3g} ms"
+        return Factor("bottleneck", f"on the way back: ACKs waited {wait} there, and data seldom")
     if not len(lost.delays_s) and _used(rate) < 0.93:
         return Factor("unknown", "no timestamps show the RTT before the tap, so no queue shows")
     if hidden(lost.full_s, seen.tick_s) and _used(rate) < 0.93:
@@ -84,14 +88,14 @@ def factor(
     if lost.random_share.value and lost.random_share.value > 0.5 * lost.share:
         return Factor("loss", lost.random_share.evidence)
     if lost.events.sum() >= 3 and busy < 0.15 and lost.full_s < 0.002:
-        return Factor("loss", f"{int(lost.events.sum())} rounds of loss, and no queue")
+        return Factor("loss", f"{many(int(lost.events.sum()), 'round')} of loss, and no queue")
     rounds = lost.events & (lost.at_s > seen.sent_s[0] + lasted / 3)
     held = lost.full_s > _FRAMES * _frame_s(seen, rate)
     if rounds.sum() >= 3 and held and lost.overflows_at(rounds):
-        said = f"{int(late.sum())} rounds of loss, each as the queue was near its longest"
+        said = f"{many(int(late.sum()), 'round')} of loss, each as the queue was near its longest"
         return Factor("bottleneck", said)
     if late.sum() >= 3 and busy < 0.15 and 0 < _used(rate) < 0.5:
-        return Factor("loss", f"{int(late.sum())} rounds of loss far below the path's rate")
+        return Factor("loss", f"{many(int(late.sum()), 'round')} of loss far below the path's rate")
     if busy > 0.15 and _used(rate) <= 0.7:
         return Factor("bottleneck", f"packets waited in the queue {busy:.0%} of the time")
     if _used(rate) > 0.7:
@@ -129,6 +133,24 @@ def _end(limits: Limits, *, flat: bool) -> Factor | None:
     if clock.free_from_start or (clock.clocked is False and not clock.paced):
         return Factor("application", f"{stood}; packets left at its own times, not as ACKs came")
     return Factor("unknown", f"{stood}: the send buffer or the application; it does not show which")
+
+
+def delayed_by_reader(rate: Rate, shaper: Shaper, limits: Limits) -> bool:
+    """True if packets seem to wait because the receiving application reads late.
+
+    Its ACKs then wait for the next read, and open the window together (`__tcp_ack_snd_check`,
+    `tcp_cleanup_rbuf`).
+    """
+    if rate.busy_share < _BUSY or limits.window_share < _WINDOW:
+        return False
+    reads = limits.reads_bps.knowledge == "measured"
+    return reads or (shaper.kind == "slots" and limits.window_share > _BUSY)
+
+
+def _window(limits: Limits) -> str:
+    said = f"the sender used up the receive window {limits.window_share:.0%} of the time"
+    reads = limits.reads_bps
+    return said if reads.value is None else f"{said}; {reads.evidence}"
 
 
 def _idle(limits: Limits) -> str:

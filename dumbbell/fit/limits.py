@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.fit.clocking import Clocking, clocking
+from dumbbell.fit.clocking import DISTANT_S, Clocking, clocking
 from dumbbell.fit.estimate import Estimate, measured, unknown
 from dumbbell.fit.observe import Observed
 
@@ -18,6 +18,9 @@ _PARTIAL_FEW = 10
 _PARTIAL = 0.95
 #: Share of data beyond the window's edge above which the edge is not known.
 _BEYOND = 0.01
+#: Part of the largest window before, below which data waits in the receive buffer, and the share of
+#: the time at the window's edge in which it does so if the application reads slowly.
+_SHRUNK, _SLOW = 0.75, 0.5
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Limits:
     Attributes:
         window_share: Share of the time in which the receive window was used up.
         window_bytes: Receive window where it was used up.
+        reads_bps: Rate at which the receiving application reads, if it lets data wait in the
+            receive buffer; bit/s of payload.
         idle_share: Share of the time in which nothing was in flight.
         grows: Greatest in flight per RTT, last third over the third before it.
         plateau_share: Share of the RTTs with about the same greatest bytes in flight.
@@ -40,6 +45,7 @@ class Limits:
 
     window_share: float
     window_bytes: Estimate
+    reads_bps: Estimate
     idle_share: float
     grows: float
     plateau_share: float
@@ -55,11 +61,12 @@ def limits(
     seen: Observed, base_s: float | None, near_s: float | None, frame_s: float | None
 ) -> Limits:
     """Limits of the ends, from windows, gaps and plateaus; arguments as of `clocking`."""
-    share, window = _receive_window(seen, near_s or 0.0)
+    share, window, reads = _receive_window(seen, near_s or 0.0)
     plateau, top, grows = _plateau(seen, base_s)
     return Limits(
         window_share=share,
         window_bytes=window,
+        reads_bps=reads,
         idle_share=_idle(seen, near_s or 0.0),
         grows=grows,
         plateau_share=plateau,
@@ -72,34 +79,89 @@ def limits(
     )
 
 
-def _receive_window(seen: Observed, near_s: float) -> tuple[float, Estimate]:
-    """Share of the time in which the sender had no window left for another segment (RFC 9293)."""
+def _receive_window(seen: Observed, near_s: float) -> tuple[float, Estimate, Estimate]:
+    """Use of the receive window (RFC 9293), window, and rate of the reading application.
+
+    The share is that of the time in which the sender had no window left for another segment.
+    """
     if len(seen.ack_s) < 5:
-        return 0.0, unknown("no ACKs")
+        return 0.0, unknown("no ACKs"), unknown("no ACKs")
     if not seen.windowed:
-        return 0.0, unknown("the snap length cuts the window's scale off")
+        cut = unknown("the snap length cuts the window's scale off")
+        return 0.0, cut, cut
     edge = np.maximum.accumulate(seen.edge_bytes)
-    at = np.searchsorted(seen.ack_s, seen.sent_s - near_s, side="right") - 1
+    at = np.searchsorted(seen.ack_s, seen.sent_s - _near(seen, near_s), side="right") - 1
     known = at >= 0
     room = np.full(len(seen.sent_s), np.inf)
     room[known] = edge[at[known]] - np.maximum.accumulate(seen.sent_end_bytes)[known]
     beyond = float((room < -2 * seen.payload_bytes).mean())
     if beyond > _BEYOND:
         said = f"{beyond:.0%} of the data passes the window's edge: ACKs or the scale are missing"
-        return 0.0, unknown(said)
+        return 0.0, unknown(said), unknown(said)
     full = room < 2 * seen.payload_bytes
-    spans = np.diff(seen.sent_s, append=seen.sent_s[-1])
+    spans = _pauses(seen, near_s)
     total = float(spans.sum())
     share = float(spans[full].sum() / total) if total else 0.0
     if not full.any():
-        return share, unknown("the receive window was never used up")
-    size = (
-        np.median((seen.edge_bytes - seen.ack_bytes)[at[full & known]])
-        if (full & known).any()
-        else 0
-    )
+        unused = unknown("the receive window was never used up")
+        return share, unused, unused
+    windows = seen.edge_bytes - seen.ack_bytes
+    size = float(np.median(windows[at[full]]))
     said = f"sent up to the edge of the receive window, {share:.0%} of the time"
-    return share, measured(float(size), 0.05 * float(size), said)
+    reads = _reads(windows, edge, seen.ack_s, at[full], spans[full])
+    return share, measured(size, 0.05 * size, said), reads
+
+
+def _near(seen: Observed, near_s: float) -> Floats:
+    """RTT to the sender at each data packet: an ACK takes so long until its answer passes.
+
+    Near the sender its wait for an ACK that it answers would count, too.
+    """
+    known = np.flatnonzero(~np.isnan(seen.near_s))
+    if not len(known) or near_s <= DISTANT_S:
+        return np.full(len(seen.sent_s), near_s)
+    found: Floats = np.interp(seen.sent_s, seen.sent_s[known], seen.near_s[known])
+    return found
+
+
+def _pauses(seen: Observed, near_s: float) -> Floats:
+    """Time from each data packet to the next one, s: at the sender, if its clock shows it.
+
+    Links between sender and tap spread a burst over the time that the sender waits.
+    """
+    distant = near_s > DISTANT_S and not np.isnan(seen.stamp_s[0])
+    times = seen.stamp_s if distant else seen.sent_s
+    return np.clip(np.diff(times, append=times[-1]), 0.0, None)
+
+
+def _reads(
+    windows: Floats, edge: Floats, ack_s: Floats, at: NDArray[np.int64], spans: Floats
+) -> Estimate:
+    """Rate of the reading application, bit/s of payload.
+
+    The window's edge moves by what is read (RFC 9293 §3.8.6). If the window is smaller than before
+    while the sender uses it up, received data waits for the application.
+
+    Args:
+        windows, edge, ack_s: Window, right edge and time of each ACK.
+        at: ACK that each packet at the window's edge answers; `spans`: time after each packet, s.
+    """
+    largest = np.maximum.accumulate(windows)
+    shrunk = windows[at] < _SHRUNK * largest[at]
+    total = float(spans.sum())
+    if total <= 0 or spans[shrunk].sum() < _SLOW * total:
+        return unknown("the window does not shrink while it is used up")
+    first, last = at[shrunk][0], at[shrunk][-1]
+    took = float(ack_s[last] - ack_s[first])
+    if took <= 0:
+        return unknown("the window was used up for too short a time")
+    value = 8 * float(edge[last] - edge[first]) / took
+    size, most = float(np.median(windows[at[shrunk]])), float(largest[last])
+    said = (
+        f"the application reads {value * 1e-6:.3g} Mbit/s and lets data wait: {size / 1e3:.3g} kB "
+        f"are left of a window of {most / 1e3:.3g} kB"
+    )
+    return measured(value, 0.02 * value, said)
 
 
 def _idle(seen: Observed, near_s: float) -> float:
@@ -163,4 +225,4 @@ def _initial(seen: Observed, base_s: float | None) -> Estimate:
     count = data / seen.payload_bytes
     if first.all():
         return unknown("the transfer has a single flight")
-    return measured(round(count), 1, "segments sent within the first RTT")
+    return measured(max(1, round(count)), 1, "segments sent within the first RTT")

@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 #: Ticks of a coarse clock that the longest delay takes at least, if delays tell anything, and the
 #: shortest such tick, s.
 _TICKS, _COARSE_S = 4, 0.00005
+#: Times of an ACK that are the same, s.
+_SAME_S = 1e-9
 #: Share of the losses that may follow short delays, and what part of the longest is a long one.
 _RARE, _NEAR_FULL = 0.1, 0.4
 
@@ -31,7 +33,9 @@ class Losses:
         random_share: Packets lost without a queue, per data packet.
         reordered_share: Reordered packets per data packet.
         delays_s: Queueing delays of all data packets that have a sample.
-        full_s: Greatest queueing delay; seven samples may be longer.
+        full_s: Greatest queueing delay of packets whose ACK did not wait for the next one; seven
+            samples may be longer.
+        longest_s: The same of all packets.
     """
 
     at_s: Floats
@@ -42,6 +46,7 @@ class Losses:
     reordered_share: float
     delays_s: Floats
     full_s: float
+    longest_s: float = 0.0
 
     def overflows_at(self, which: NDArray[np.bool_]) -> bool:
         """True if losses follow long delays alone: a full queue drops, whoever fills it.
@@ -52,7 +57,7 @@ class Losses:
         known = self.delay_s[which & ~np.isnan(self.delay_s)]
         if not len(known):
             return False
-        return float(np.quantile(known, _RARE)) > _NEAR_FULL * self.full_s > 0
+        return float(np.quantile(known, _RARE)) > _NEAR_FULL * max(self.full_s, self.longest_s) > 0
 
     @property
     def overflows(self) -> bool:
@@ -66,8 +71,8 @@ def losses(seen: Observed, base_s: float | None, rate: Rate) -> Losses:
     On a link whose rate changes, delays are those that the same bytes would have at the mean rate.
     """
     rate_bps = rate.rate_bps.value
-    known = ~np.isnan(seen.rtt_s)
-    base = base_s or (float(np.nanmin(seen.rtt_s)) if known.any() else 0.0)
+    known = np.flatnonzero(~np.isnan(seen.rtt_s))
+    base = base_s or (float(np.nanmin(seen.rtt_s)) if len(known) else 0.0)
     delays = np.maximum(seen.rtt_s[known] - base, 0.0)
     if rate_bps:
         delays = np.maximum(delays - seen.frame_bytes * 8 / rate_bps, 0.0)
@@ -77,18 +82,29 @@ def losses(seen: Observed, base_s: float | None, rate: Rate) -> Losses:
         values = np.array([bps for _, bps in rate.steps])
         place = np.clip(np.searchsorted(begins, left, side="right") - 1, 0, None)
         delays = delays * values[place] / rate_bps
-    full = _full(delays, rate.wanders)
+    prompt = delays[_prompt((seen.sent_s + seen.far_s)[known])]
+    full = _full(prompt, rate.wanders)
     at = seen.lost_s
     data = max(1, len(seen.sent_s))
     reordered = seen.row["reordered_packets"] / max(1, seen.row["data_packets"])
     if not len(at):
         none = measured(0.0, 3.0 / data, f"no loss among {data} packets")
         empty = np.empty(0)
-        return Losses(at, empty, np.empty(0, bool), 0.0, none, reordered, delays, full)
+        return Losses(at, empty, np.empty(0, bool), 0.0, none, reordered, delays, full, full)
     before = _before(seen.sent_s[known], delays, at, base)
     events = np.diff(at, prepend=-np.inf) > max(1.5 * base + full, 0.01)
     found = _random(before, events, full, data, rate_bps, seen)
-    return Losses(at, before, events, len(at) / data, found, reordered, delays, full)
+    longest = _full(delays, rate.wanders)
+    return Losses(at, before, events, len(at) / data, found, reordered, delays, full, longest)
+
+
+def _prompt(acked_s: Floats) -> NDArray[np.bool_]:
+    """True for data packets whose arrival made their ACK leave; `acked_s`: when it came.
+
+    The packet before such a one waited for it, if ACKs are delayed (RFC 5681 §4.2): long, if the
+    sender was silent between both.
+    """
+    return np.append(np.abs(np.diff(acked_s)) > _SAME_S, np.ones(min(1, len(acked_s)), bool))
 
 
 def hidden(full_s: float, tick_s: float) -> bool:

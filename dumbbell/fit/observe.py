@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell import _core
+from dumbbell.fit.ack_path import CLOCK_S, WAITS, near_without_waits, without_waits
 from dumbbell.fit.clock import straightened
 from dumbbell.fit.lost import losses_of
 from dumbbell.fit.rounds import duplicates, full_rtt, near_rtt, rtt_of_segments
@@ -24,6 +25,8 @@ PACKETS_MAX = 5_000_000
 _UNKNOWN = np.iinfo(np.int64).min
 _ECE, _SYN, _AE = 0x40, 0x02, 0x100
 _NEW, _TIMEOUT = 1, 2
+#: Longest frame that a length field of IP can state, and beyond; options of timestamps; least MSS.
+_MOST, _STAMPS, _LEAST = 70_000, 12, 40
 #: Fewest ticks of the sender's clock that show its rate.
 _TICKS_FEW = 20
 
@@ -33,7 +36,8 @@ class Observed:
     """One direction of a TCP connection, as its tap sees it.
 
     Attributes:
-        row: Row of this direction in the table `connections` of `dumbbell.capture.survey`.
+        row: Row of this direction in the table `connections` of `dumbbell.capture.survey`; `peer`
+            is the row of the other one, if it is known.
         start_ns: Time stamp of time 0.
         duration_s: Time of the last packet.
         header_bytes: Bytes of a data frame beside its payload.
@@ -41,6 +45,9 @@ class Observed:
         sent_s, sent_end_bytes, sent_len_bytes: Data packets: time, end in the stream, payload.
         sent_new: True if the packet carries new data.
         ack_s, ack_bytes, edge_bytes: ACKs: time, acknowledged bytes, right edge of the window.
+        left_s: When each ACK would pass the tap if it met no queue on its way.
+        ack_wait_s: Time that ACKs wait in queues on their way: the longest, but for a tenth. 0:
+            too short to show beside the RTT, or unknown.
         delivered_bytes: Acknowledged or SACKed bytes after each ACK.
         echoes: True if an ACK has ECE.
         ecn: What the SYN of the sender asks for: `none`, `classic` (RFC 3168), `accurate` (RFC
@@ -60,6 +67,7 @@ class Observed:
         tick_s: Resolution of the clock.
         gap_s: Longest time between two packets.
         timed: True if both sides send timestamps.
+        scaled: False if the receiver's SYN has no window scale, or the sender's.
         windowed: True if the scale of the receive window is known, or there is none.
         cut_packets: Packets whose TCP options the snap length cuts.
         stamp_s: Time at which the sender sent each data packet, by its timestamps (RFC 7323 §5.4):
@@ -77,6 +85,8 @@ class Observed:
     sent_len_bytes: Floats
     sent_new: NDArray[np.bool_]
     ack_s: Floats
+    left_s: Floats
+    ack_wait_s: float
     ack_bytes: Floats
     edge_bytes: Floats
     delivered_bytes: Floats
@@ -97,6 +107,7 @@ class Observed:
     tick_s: float
     gap_s: float
     timed: bool
+    scaled: bool
     windowed: bool
     cut_packets: int
     stamp_s: Floats
@@ -165,7 +176,11 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
     stamps = (columns["stamp"][acks], columns["echo"][own])
     stamp_s = _sender_times(columns["stamp"][own], sent)
     near = near_rtt(sent, stamps[1], ack_s, stamps[0], new, stamp_s)
-    far = rtt_of_segments(sent, end, length, new, ack_s, ack, delivered)
+    stated = _sender_times(stamps[0], ack_s) if len(ack_s) else ack_s
+    left = without_waits(ack_s, stated, clock.tick_s)
+    far = rtt_of_segments(sent, end, length, new, left, ack, delivered)
+    near, near_wait = near_without_waits(near, sent, stamp_s, clock.tick_s)
+    waits = float(np.quantile(ack_s - left, WAITS)) if len(ack_s) else 0.0
     unscaled = columns["window_bytes"][acks] == _UNKNOWN
     lost = losses_of(columns, own, seconds)
     flight = _flight(columns, own, new, ack_s, delivered, stamps, end)
@@ -174,14 +189,14 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         start_ns=int(times[0]),
         duration_s=float(seconds[-1]),
         header_bytes=_header(row),
-        payload_bytes=int(np.bincount(columns["payload_bytes"][own].astype(int)).argmax())
-        if length.max() < 70_000
-        else int(length.max()),
+        payload_bytes=_segment(row, length),
         sent_s=sent,
         sent_end_bytes=end,
         sent_len_bytes=length,
         sent_new=new,
         ack_s=ack_s,
+        left_s=left,
+        ack_wait_s=waits + near_wait,
         ack_bytes=ack,
         edge_bytes=ack + np.where(unscaled, np.nan, columns["window_bytes"][acks]),
         delivered_bytes=delivered,
@@ -199,8 +214,9 @@ def from_columns(columns: dict[str, NDArray[Any]], row: dict[str, Any]) -> Obser
         seen_lost_share=lost.seen_share,
         backward_steps=clock.backward_steps,
         ahead_s=clock.ahead_s,
-        tick_s=clock.tick_s,
+        tick_s=max(clock.tick_s, CLOCK_S) if waits > 0 else clock.tick_s,
         gap_s=float(np.diff(seconds).max()) if len(seconds) > 1 else 0.0,
+        scaled=_scaled(row),
         windowed=not unscaled.any(),
         cut_packets=cut,
         timed=bool((stamps[1] != _UNKNOWN).all()) if len(stamps[1]) else False,
@@ -214,6 +230,27 @@ def sender_handshake(row: dict[str, Any]) -> float | None:
         return None
     first, whole = float(row["syn_rtt_ns"]) / 1e9, float(row["handshake_rtt_ns"]) / 1e9
     return whole - first if row["opened_it"] else first
+
+
+def _scaled(row: dict[str, Any]) -> bool:
+    """False if a SYN of either end has no window scale: none is scaled then (RFC 7323 §2.2)."""
+    ends = [one for one in (row, row.get("peer")) if one and one.get("syns")]
+    return all(one["window_scale"] is not None or one["cut_options_packets"] for one in ends)
+
+
+def _segment(row: dict[str, Any], lengths: Floats) -> int:
+    """Payload of a full segment: the most frequent one, and not more than the MSS permits.
+
+    Offload merges segments into frames that are longer (TSO, GRO): the MSS counts header options
+    of TCP (RFC 9293 §3.7.1).
+    """
+    ends = (row, row.get("peer"))
+    known = [one["mss_bytes"] for one in ends if one and one.get("mss_bytes")]
+    most = min(known, default=0) - (_STAMPS if row.get("timestamps") else 0)
+    usual = int(np.bincount(lengths.astype(int)).argmax()) if lengths.max() < _MOST else 0
+    if _LEAST < most < (usual or np.inf):
+        return most
+    return usual or int(lengths.max())
 
 
 def _continues(columns: dict[str, NDArray[Any]], own: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from dumbbell.fit.base_rtt import BaseRtt, base_rtt, bottleneck_is_behind
 from dumbbell.fit.competing import NOT_ASKED, Competing, competing, with_capacity
 from dumbbell.fit.estimate import at_least, unknown
-from dumbbell.fit.factor import Factor, factor
+from dumbbell.fit.factor import Factor, delayed_by_reader, factor
 from dumbbell.fit.limits import Limits, limits
 from dumbbell.fit.loss import Losses, losses
 from dumbbell.fit.observe import Observed
 from dumbbell.fit.queue import Queue, queue
-from dumbbell.fit.rate import Rate, rate, train_rate, underused
+from dumbbell.fit.rate import Rate, rate, train_rate, underused, without_queue
 from dumbbell.fit.shaper import Shaper, link, shaper
 
 
@@ -72,6 +72,12 @@ def estimate(seen: Observed) -> Path:
     behind = bottleneck_is_behind(seen)
     frame_s = 0.0 if behind or not rtt.serialises else _frame_s(seen, found)
     ends = limits(seen, rtt.path.value, rtt.near.value, frame_s)
+    if delayed_by_reader(found, shaped, ends):
+        found = without_queue(seen, found)
+        lost = losses(seen, rtt.path.value, found)
+        shaped = link(found)
+        queued = queue(seen, found, lost, shaped)
+        other = NOT_ASKED
     why = factor(seen, found, lost, shaped, ends, rtt.path.value)
     return Path(rtt, behind, found, shaped, queued, lost, ends, why, other)
 

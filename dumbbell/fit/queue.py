@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dumbbell.console.words import many
 from dumbbell.fit.estimate import Estimate, at_least, measured, unknown
 from dumbbell.fit.loss import Losses, hidden
 from dumbbell.fit.observe import Observed
@@ -35,6 +36,9 @@ class Queue:
     evidence: str
 
 
+Floats = NDArray[np.float64]
+#: Frames that the ACK of the packet before a loss comes late: one, of every second packet.
+_LATE = 0.5
 _NO_TARGET = unknown("drop-tail queues have no target")
 
 
@@ -59,10 +63,12 @@ def queue(seen: Observed, rate: Rate, lost: Losses, shaper: Shaper) -> Queue:
     if len(lost.at_s) < 3 or not len(at):
         return Queue("unknown", longest, _NO_TARGET, "too few losses show the end of the queue")
     full = at > 0.85 * lost.full_s
-    rare = _random_loss(lost, np.ones_like(lost.events)) or _random_loss(lost, lost.events)
-    rare = rare or _without_queue(lost, seen.frame_bytes * 8 / bps)
+    frame_s = seen.frame_bytes * 8 / bps
+    every = np.ones_like(lost.events)
+    rare = any(_random_loss(lost, which, frame_s) for which in (every, lost.events))
+    rare = rare or _without_queue(lost, frame_s)
     if not _aqm(lost) or (rare and full.sum() >= 2):
-        return _drop_tail(seen, lost, at[full] if full.any() else at, bps)
+        return _drop_tail(seen, lost, at[full] if full.any() else at, rate.rate_bps)
     if rare:
         return Queue("unknown", longest, _NO_TARGET, "losses do not depend on the queue")
     target = measured(_typical(lost), 0.5 * _typical(lost), "median queueing delay")
@@ -77,15 +83,18 @@ def _typical(lost: Losses) -> float:
     return float(np.median(lost.delays_s))
 
 
-def _drop_tail(seen: Observed, lost: Losses, at: np.ndarray, bps: float) -> Queue:
+def _drop_tail(seen: Observed, lost: Losses, at: Floats, rate_bps: Estimate) -> Queue:
+    bps = rate_bps.value or 0.0
     value = float(np.median(at)) * bps / 8 / seen.frame_bytes + 1.0
     ticks = seen.tick_s * bps / 8 / seen.frame_bytes
     said = (
-        f"{len(at)} rounds of loss at a queueing delay of {np.median(at) * 1e3:.3g} ms, the longest"
+        f"{many(len(at), 'round')} of loss at a queueing delay of {np.median(at) * 1e3:.3g} ms, "
+        "the longest"
     )
-    return Queue(
-        "drop-tail", measured(value, max(1.0, 0.08 * value, ticks), said), _NO_TARGET, said
-    )
+    limit = measured(value, max(1.0, 0.08 * value, ticks), said)
+    if rate_bps.knowledge == "at least":
+        limit = at_least(value, f"{said}; the rate is only a lower bound")
+    return Queue("drop-tail", limit, _NO_TARGET, said)
 
 
 def _aqm(lost: Losses) -> bool:
@@ -105,13 +114,14 @@ def _without_queue(lost: Losses, frame_s: float) -> bool:
     return len(low) >= 3 and bool((low < 1.2 * frame_s).mean() > 0.6)
 
 
-def _random_loss(lost: Losses, which: NDArray[np.bool_]) -> bool:
+def _random_loss(lost: Losses, which: NDArray[np.bool_], frame_s: float) -> bool:
     """True if packets are lost whatever the queue: delays at losses are as those of all packets.
 
-    `which`: losses that count: all, or the first of each round.
+    `which`: losses that count: all, or the first of each round. The ACK of the packet before a loss
+    may wait for the packet behind it, a frame longer than others wait (`frame_s`).
     Mann, Whitney 1947: the chance that a packet before a loss waited longer than any packet.
     """
-    at = lost.delay_s[which & ~np.isnan(lost.delay_s)]
+    at = np.maximum(lost.delay_s[which & ~np.isnan(lost.delay_s)] - _LATE * frame_s, 0.0)
     at, every = (
         at[at < 0.85 * lost.full_s],
         np.sort(lost.delays_s[lost.delays_s < 0.85 * lost.full_s]),

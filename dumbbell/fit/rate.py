@@ -6,7 +6,7 @@ Cardwell et al. 2016). A window without waiting packets gives a lower bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +16,8 @@ from dumbbell.fit.estimate import Estimate, at_least, measured, unknown
 from dumbbell.fit.observe import Observed
 
 Floats = NDArray[np.float64]
+#: Share of the time in which packets wait that is seldom.
+SELDOM = 0.1
 #: Ratio of the quantiles of busy windows above which the rate is said to wander.
 WANDERS = 1.25
 #: Fewest frames of a window: a frame more or less is a small error.
@@ -33,6 +35,7 @@ _ALIKE, _TRAINS = 0.005, 8
 _HELD, _NOISE_S = 0.8, 0.0001
 #: Most that a rate is above that of a sender which paces below it.
 _PACED = 1.06
+_NONE = unknown("too few ACKs")
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,8 @@ def rate(seen: Observed) -> Rate:
     """Rate of the bottleneck over time."""
     edges, bps = windows(seen)
     if not len(bps):
-        nothing = unknown("too few ACKs")
         empty = np.empty(0)
-        return Rate(nothing, False, empty, empty, np.empty(0, bool), 0.0, ())
+        return Rate(_NONE, False, empty, empty, np.empty(0, bool), 0.0, ())
     busy = busy_windows(seen, edges, bps)
     share = float(busy.mean())
     rates = bps[busy]
@@ -73,14 +75,11 @@ def rate(seen: Observed) -> Rate:
     if train is not None and not _waited(seen, train):
         train = None  # the sender spaced them
     if not alike or (train is not None and share < 0.6 and 1.08 * high < train < _BUNCHED * high):
-        top = float(np.nanquantile(bps, 0.95))
-        if train is not None and 0.95 * top < train < _BUNCHED * top:
-            mean = f"{np.nanmean(bps) * 1e-6:.3g} Mbit/s"
-            said = f"trains of packets are delivered at this rate; on average {mean}"
-            found = Estimate(train, 0.99 * train, 1.01 * train, "measured", said)
-        else:
-            found = at_least(top, "packets seldom wait, so the path carries at least this")
-        return Rate(found, False, edges[:-1], bps, busy, share, ((0.0, found.value or 0.0),))
+        waits = (
+            "seldom wait" if share < SELDOM else f"wait {share:.0%} of the time, at several rates"
+        )
+        said = f"packets {waits}, so the path carries at least this"
+        return _of_trains(train, Rate(_NONE, False, edges[:-1], bps, busy, share, ()), said)
     wanders = bool(high > WANDERS * low)
     steps = _steps(edges[:-1][busy], rates) if wanders else ((0.0, float(middle)),)
     wanders = wanders and len(steps) > 1
@@ -104,6 +103,29 @@ def rate(seen: Observed) -> Rate:
     return Rate(measured(value, spread, said), wanders, edges[:-1], bps, busy, share, tuple(steps))
 
 
+def _of_trains(train: float | None, found: Rate, said: str) -> Rate:
+    """The rate of trains of packets; else, a lower bound for the reason `said`."""
+    top = float(np.nanquantile(found.window_bps, 0.95))
+    if train is not None and 0.95 * top < train < _BUNCHED * top:
+        mean = f"{np.nanmean(found.window_bps) * 1e-6:.3g} Mbit/s"
+        shown = f"trains of packets are delivered at this rate; on average {mean}"
+        value = Estimate(train, 0.99 * train, 1.01 * train, "measured", shown)
+    else:
+        value = at_least(top, said)
+    return replace(found, rate_bps=value, wanders=False, steps=((0.0, value.value or 0.0),))
+
+
+def without_queue(seen: Observed, found: Rate) -> Rate:
+    """The rate if long RTTs are no queue's: ACKs wait for the receiving application."""
+    train = train_rate(seen)
+    if train is not None and not _waited(seen, train):
+        train = None
+    idle = replace(found, busy=np.zeros(len(found.busy), bool), busy_share=0.0)
+    return _of_trains(
+        train, idle, "ACKs wait for the application, so the path carries at least this"
+    )
+
+
 def _paced(value: float, train: float | None, rates: Floats) -> bool:
     """True if the sender paces below the rate: its bursts wait behind each other alone."""
     if train is None or not value < train < _PACED * value:
@@ -117,7 +139,7 @@ def _waited(seen: Observed, train: float) -> bool:
     A link spaces packets that wait in its queue (Keshav 1991). Packets that it never held are
     spaced by their sender.
     """
-    spans = seen.ack_s[5:] - seen.ack_s[:-5]
+    spans = seen.left_s[5:] - seen.left_s[:-5]
     bytes_ = seen.delivered_bytes[5:] - seen.delivered_bytes[:-5]
     wire = 8 * seen.frame_bytes / seen.payload_bytes
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -142,10 +164,10 @@ def underused(found: Rate) -> bool:
 
 def windows(seen: Observed) -> tuple[Floats, Floats]:
     """Edges of equal windows, and bit/s of frames delivered in each."""
-    if len(seen.ack_s) < 10:
+    if len(seen.left_s) < 10:
         return np.empty(0), np.empty(0)
     wire = 8 * seen.frame_bytes / seen.payload_bytes
-    begin, end = float(seen.ack_s[0]), float(seen.ack_s[-1])
+    begin, end = float(seen.left_s[0]), float(seen.left_s[-1])
     total = seen.delivered_bytes[-1] - seen.delivered_bytes[0]
     if end <= begin or total <= 0:
         return np.empty(0), np.empty(0)
@@ -155,7 +177,7 @@ def windows(seen: Observed) -> tuple[Floats, Floats]:
     count = int(np.clip((end - begin) / width, 4, _WINDOWS_MAX))
     edges = np.linspace(begin, end, count + 1)
     # Between two ACKs delivery is linear; the last ACK at or before an edge counts in full.
-    ack_s, first = np.unique(seen.ack_s[::-1], return_index=True)
+    ack_s, first = np.unique(seen.left_s[::-1], return_index=True)
     delivered = seen.delivered_bytes[::-1][first]
     at = np.searchsorted(ack_s, edges, side="right") - 1
     at = np.clip(at, 0, len(ack_s) - 1)
@@ -227,10 +249,10 @@ def common_rate(
 
     `where`: True for the ACKs that may end a train.
     """
-    if len(seen.ack_s) < 40:
+    if len(seen.left_s) < 40:
         return None
     wire = 8 * seen.frame_bytes / seen.payload_bytes
-    spans = seen.ack_s[length:] - seen.ack_s[:-length]
+    spans = seen.left_s[length:] - seen.left_s[:-length]
     bytes_ = seen.delivered_bytes[length:] - seen.delivered_bytes[:-length]
     known = (spans > 20 * seen.tick_s * (seen.tick_s > 1e-6)) & (
         bytes_ >= max(2, length // 2) * seen.payload_bytes

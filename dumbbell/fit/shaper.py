@@ -89,7 +89,7 @@ def _burst(seen: Observed, rate: Rate, bps: float) -> tuple[float, float]:
     excess = _excess(seen, bps)
     beyond = excess - np.minimum.accumulate(excess)
     width = float(rate.from_s[1] - rate.from_s[0]) if len(rate.from_s) > 1 else 1.0
-    place = ((seen.ack_s - rate.from_s[0]) / width).astype(int)
+    place = ((seen.left_s - rate.from_s[0]) / width).astype(int)
     place = np.clip(place, 0, len(rate.busy) - 1)
     noise = 0.0
     for number in np.flatnonzero(rate.busy & np.roll(rate.busy, 1)):
@@ -109,7 +109,7 @@ def _gained_waiting(seen: Observed, bps: float) -> bool:
     begin = int(excess[: end + 1].argmin())
     known = ~np.isnan(seen.rtt_s)
     arrived = seen.sent_s[known] + seen.far_s[known]
-    inside = seen.rtt_s[known][(arrived > seen.ack_s[begin]) & (arrived <= seen.ack_s[end])]
+    inside = seen.rtt_s[known][(arrived > seen.left_s[begin]) & (arrived <= seen.left_s[end])]
     if not len(inside):
         return False
     least = float(np.sort(seen.rtt_s[known])[: _RTT_LEAST + 1][-1])
@@ -119,7 +119,7 @@ def _gained_waiting(seen: Observed, bps: float) -> bool:
 def _excess(seen: Observed, bps: float) -> Floats:
     """Frame bytes delivered beyond the rate since the start, at each ACK."""
     found: Floats = seen.delivered_bytes * seen.frame_bytes / seen.payload_bytes
-    return found - bps / 8 * seen.ack_s
+    return found - bps / 8 * seen.left_s
 
 
 def _slots(seen: Observed, rate: Rate, bps: float) -> float | None:
@@ -128,7 +128,7 @@ def _slots(seen: Observed, rate: Rate, bps: float) -> float | None:
     Behind the bottleneck data shows it, before it the ACKs, which may be bunched on their own way.
     """
     behind = bottleneck_is_behind(seen)
-    at = seen.ack_s if behind else seen.sent_s
+    at = seen.left_s if behind else seen.sent_s
     gaps, begin = np.diff(at), at[:-1]
     if len(gaps) < 200 or len(rate.from_s) < 2:
         return None
@@ -149,7 +149,7 @@ def _slots(seen: Observed, rate: Rate, bps: float) -> float | None:
 def _outstanding(seen: Observed) -> Floats:
     """Bytes in flight after each ACK but the last."""
     highest = np.maximum.accumulate(seen.sent_end_bytes)
-    count = np.searchsorted(seen.sent_s, seen.ack_s[:-1], side="right")
+    count = np.searchsorted(seen.sent_s, seen.left_s[:-1], side="right")
     sent = np.where(count > 0, highest[np.maximum(count - 1, 0)], 0.0)
     left: Floats = sent - seen.delivered_bytes[:-1]
     return left

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from dumbbell.fit.ack_path import way_back
 from dumbbell.fit.estimate import Estimate
 from dumbbell.fit.observe import Observed
 from dumbbell.fit.path import Path
+from dumbbell.fit.writing import Writes, writes
 
 #: Largest time of a twin, s; a longer transfer is simulated from its start up to this time.
 TIME_MAX_S = 120.0
@@ -26,10 +28,10 @@ _ACCURATE = 3
 _SHORT = 1400
 #: Full segments without timestamps.
 _FULL = 1460
-#: Shortest interval of writes, s.
-_WRITE_LEAST_S = 0.001
-#: Depth of a bucket that passes one frame of an idle transfer in an instant, bytes.
-_ONE_FRAME = 1600
+#: Frame of an ACK with timestamps.
+_ACK_BYTES = 66.0
+#: Bytes beyond a frame of a bucket that passes one frame of an idle transfer in an instant.
+_SLACK = 86
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,12 @@ class Sketch:
         limit_packets: Queue limit.
         loss: Share of packets that are lost at random.
         ecn: `none`, `classic` or `accurate`.
-        window_bytes: Receive window; None: as the kernel tunes it.
+        window_bytes: Receive window; None: as the kernel tunes it. If the receiving application
+            reads slowly, the largest window before data waits.
+        reads_bps: Rate at which the receiving application reads, bit/s; None: at once.
+        scaled: False if the receiver scales no window (RFC 7323 §2): it is at most 65 535 bytes.
         send_bytes: Send buffer; None: as the kernel tunes it.
-        writes: Chunk (bytes) and interval (s) of the application; None: it always has data.
+        writes: Writes of the application; None: it always has data.
         initial_window: Segments.
         payload_bytes: Payload of a full segment.
         payload_total: Payload of the transfer; None: it did not end in the capture.
@@ -60,6 +65,7 @@ class Sketch:
         serialises: False if a frame of an idle transfer passes the bottleneck in an instant.
         ends: True if an end limited the transfer.
         plugins: Congestion controls in files: (name, path).
+        back: Rate (bit/s) and queue (packets) of the way back; None: no ACK waits there.
         other: Kind (`steady`, `elastic`) and rate (bit/s) of competing traffic; None: none.
     """
 
@@ -75,8 +81,10 @@ class Sketch:
     loss: float
     ecn: str
     window_bytes: int | None
+    reads_bps: float | None
+    scaled: bool
     send_bytes: int | None
-    writes: tuple[int, float] | None
+    writes: Writes | None
     initial_window: int | None
     payload_bytes: int
     payload_total: int | None
@@ -88,6 +96,12 @@ class Sketch:
     serialises: bool = True
     ends: bool = False
     plugins: tuple[tuple[str, str], ...] = ()
+    back: tuple[float, int] | None = None
+
+    @property
+    def frame_bytes(self) -> int:
+        """Length of a full frame."""
+        return self.payload_bytes + 66
 
     @property
     def rtt_s(self) -> float:
@@ -121,13 +135,13 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         limit_packets=_limit(path, near + far, top, seen.frame_bytes),
         loss=_loss(path),
         ecn=seen.ecn,
-        window_bytes=_rounded(path.limits.window_bytes)
-        if path.factor.name == "receive window"
-        else None,
+        window_bytes=_window(seen, path),
+        reads_bps=path.limits.reads_bps.value if path.factor.name == "receive window" else None,
+        scaled=seen.scaled,
         send_bytes=round(1.1 * path.limits.plateau_bytes)
         if path.factor.name in ("send buffer", "unknown")
         else None,
-        writes=_writes(seen) if path.factor.name == "application" else None,
+        writes=writes(seen, path) if path.factor.name == "application" else None,
         initial_window=_rounded(path.limits.initial_window),
         payload_bytes=seen.payload_bytes,
         payload_total=seen.row["unique_bytes"] if ended else None,
@@ -139,7 +153,27 @@ def sketch(seen: Observed, path: Path) -> Sketch:
         rtt_known=path.rtt.path.knowledge == "measured",
         serialises=path.rtt.serialises,
         ends=path.factor.ends,
+        back=_back(seen, near + far),
     )
+
+
+def _back(seen: Observed, base_s: float) -> tuple[float, int] | None:
+    """Rate (bit/s) and queue (packets) of the way back; None: ACKs meet no queue there."""
+    found = way_back(seen.ack_s, seen.left_s, seen.ack_wait_s, base_s)
+    if found is None:
+        return None
+    peer = seen.row.get("peer")
+    frame = max(64.0, peer["bytes"] / max(1, peer["packets"])) if peer else _ACK_BYTES
+    return 8 * frame * found[0], max(2, round(found[0] * found[1]))
+
+
+def _window(seen: Observed, path: Path) -> int | None:
+    """Receive window; None: it was no limit."""
+    if path.factor.name != "receive window":
+        return None
+    if path.limits.reads_bps.value is None:
+        return _rounded(path.limits.window_bytes)
+    return round(float((seen.edge_bytes - seen.ack_bytes).max()))
 
 
 def _rounded(found: Estimate) -> int | None:
@@ -159,22 +193,6 @@ def _loss(path: Path) -> float:
     """Random loss that is significant."""
     found = path.losses.random_share
     return found.value if found.value and (found.low or 0.0) > 0 else 0.0
-
-
-def _writes(seen: Observed) -> tuple[int, float]:
-    """Chunk and interval of a periodic writer: bursts between pauses."""
-    at = seen.sent_s[seen.sent_new]
-    pauses = at[1:] - at[:-1]
-    typical = float(sorted(pauses)[len(pauses) // 2])
-    long = pauses > max(10 * typical, 0.3 * pauses.max())
-    begins = at[1:][long]
-    span = float(at[-1] - at[0]) or 1.0
-    if len(begins) > 3:
-        interval = float(sorted(begins[1:] - begins[:-1])[len(begins) // 2 - 1])
-    else:  # no pauses: packet by packet
-        interval = max(typical, _WRITE_LEAST_S)
-    mean = float(seen.sent_len_bytes[seen.sent_new].sum()) / span
-    return max(1, round(mean * interval)), interval
 
 
 def _spread(path: Path) -> dict[str, float]:
@@ -223,7 +241,7 @@ def experiment(one: Sketch, algorithm: str, *, sampled: bool = False) -> dict[st
     at_end = other_s == 0.0
     links = [
         {"name": "bottleneck", "between": list(ends), "delay": _ns(bottleneck_s / 2),
-         "forward": _pipe(one), "backward": dict(wire)},
+         "forward": _pipe(one), "backward": _way_back(one, wire)},
         {"name": "other", "between": list(other), "delay": _ns(other_s / 2), **wire},
     ]  # fmt: skip
     contents: dict[str, Any] = {
@@ -245,6 +263,14 @@ def experiment(one: Sketch, algorithm: str, *, sampled: bool = False) -> dict[st
     if not sampled:
         contents["sampling"] = {"keep": [], "capture": True}
     return contents
+
+
+def _way_back(one: Sketch, wire: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the bottleneck towards the sender."""
+    if one.back is None:
+        return dict(wire)
+    rate, packets = one.back
+    return {"rate": f"{rate:.0f} bit/s", "buffer": f"{packets} packets"}
 
 
 def _add_competing(contents: dict[str, Any], one: Sketch) -> None:
@@ -269,15 +295,16 @@ def _pipe(one: Sketch) -> dict[str, Any]:
     """Fields of the bottleneck towards the receiver."""
     first = one.steps[0][1]
     pipe: dict[str, Any] = {"rate": f"{first:.0f} bit/s"}
+    frames = 1.4 * one.frame_bytes  # a frame that is longer than the bucket never passes
     if one.policer is not None:
         rate, most = one.policer
-        pipe["policer"] = {"rate": f"{rate:.0f} bit/s", "burst": f"{max(2000, most):.0f} bytes"}
+        pipe["policer"] = {"rate": f"{rate:.0f} bit/s", "burst": f"{max(frames, most):.0f} bytes"}
     queue = _queue(one)
-    burst = None if one.burst_bytes is None else max(2000.0, one.burst_bytes)
+    burst = None if one.burst_bytes is None else max(frames, one.burst_bytes)
     plain = one.policer is None and one.wait_s is None and len(one.steps) == 1
     plain = plain and "buffer" in queue
     if burst is None and not one.serialises and plain:
-        burst = _ONE_FRAME
+        burst = one.frame_bytes + _SLACK
     if burst is not None:
         del pipe["rate"]
         tbf = {"rate": f"{first:.0f} bit/s", "burst": f"{burst:.0f} bytes"}
@@ -323,10 +350,13 @@ def _tcp(one: Sketch, algorithm: str) -> dict[str, Any]:
         receiver["tcp_rmem"] = f"4096 {size} {size}"
         receiver |= {"scaling_ratio": False, "rcvbuf_grow": False}
     if one.writes is not None:
-        chunk, interval = one.writes
-        tcp["source"] = {"periodic": {"chunk": f"{chunk} bytes", "interval": _ns(interval)}}
+        tcp["source"] = one.writes.source
     elif one.payload_total is not None:
         tcp["bytes"] = f"{one.payload_total} bytes"
+    if one.reads_bps is not None:
+        tcp["sink"] = {"rate": f"{one.reads_bps:.0f} bit/s"}
+    if not one.scaled:
+        receiver["tcp_window_scaling"] = False
     if sender:
         tcp["sender"] = sender
     if receiver:

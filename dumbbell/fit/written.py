@@ -51,6 +51,7 @@ def _comments(path: Path, algorithm: str, why: str) -> dict[_Place, str]:
         (*tcp, "sender", "initcwnd"): _said(path.limits.initial_window),
         (*tcp, "sender", "tcp_wmem"): path.factor.why,
         (*tcp, "receiver", "tcp_rmem"): _said(path.limits.window_bytes),
+        (*tcp, "sink"): _said(path.limits.reads_bps),
         (*tcp, "source"): path.factor.why,
         ("duration",): "time of the capture",
         ("taps",): "place of the tap: by the RTTs on both sides",

@@ -90,8 +90,8 @@ def read(data: bytes) -> Measured:
     """Rows as samples and probes, one flow per name. Raises `MeasuredError` with the line."""
     text = data.decode("utf-8-sig", errors="replace")
     found = Measured()
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text.partition("\n")[0]))
-    rows = _rows(lines)
+    delimiter = _delimiter(text.partition("\n")[0])
+    rows = _rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     _, header = next(rows, (1, []))
     columns, words = _header(header, found)
     probes = all(one.quantity in ("time", *_PROBES) for one in columns)
@@ -105,7 +105,8 @@ def read(data: bytes) -> Measured:
         values = {
             one.quantity: number
             for one in columns
-            if (number := _number(cells[one.place], one, line, found)) is not None
+            if (number := _number(_point(cells[one.place], delimiter), one, line, found))
+            is not None
         }
         own = {name: cells[place].strip() for name, place in words.items()}
         if (time := values.pop("time", None)) is None:
@@ -150,6 +151,12 @@ def _header(names: list[str], found: Measured) -> tuple[list[_Column], dict[str,
 def _hint(quantity: str, known: dict[str, str]) -> str:
     near = quantity if quantity in known else nearest_name(quantity, known)
     return f"; did you mean {near}_{OURS[known[near]]}?" if near else ""
+
+
+def _point(text: str, delimiter: str) -> str:
+    """A number with a point in place of a decimal comma, which no cell between commas has."""
+    one = delimiter != "," and text.count(",") == 1 and "." not in text
+    return text.replace(",", ".") if one else text
 
 
 def _number(text: str, column: _Column, line: int, found: Measured) -> float | None:
@@ -305,4 +312,4 @@ def _means(found: Measured, column: str) -> dict[str, float]:
     return _by_flow(found, column, lambda own: sum(own) / len(own))
 
 
-FORMAT = Format("csv", "CSV with units in the names of its columns", 2, looks, read)
+FORMAT = Format("csv", "CSV with units in the names of its columns", 3, looks, read)

@@ -39,7 +39,10 @@ def format_of(data: bytes) -> Format:
     for one in FORMATS.values():
         if one.looks(data):
             return one
-    raise MeasuredError("", f"none of the known formats: {', '.join(FORMATS)}; --as names one")
+    hint = (
+        "iperf3 -J writes what is read" if b"[ ID] Interval" in data[:65_536] else "--as names one"
+    )
+    raise MeasuredError("", f"none of the known formats: {', '.join(FORMATS)}; {hint}")
 
 
 def read_as(one: Format, data: bytes) -> Measured:

@@ -18,6 +18,7 @@ _ROUNDING = 2e-3
 SAYS = "iperf3 says: "
 #: Part of the name of a flow in the other direction of `--bidir`.
 _BACK = "back-"
+_UNTOLD = "it ended before the receiver reported what it received"
 _KINDS = {"TCP": "tcp", "UDP": "udp"}
 
 
@@ -190,7 +191,11 @@ def _add_flow(stream: Fields, report: Fields, names: dict[int, str], found: Meas
         raise MeasuredError(f"{receiver.place}.start", "not before its end")
     row: Row = {"flow": names[socket], "kind": "udp" if udp else "tcp"}
     row |= life(start_ns, end_ns)
-    row |= _udp(receiver, report) if udp else _tcp(sender, receiver, report, found, names[socket])
+    row |= (
+        _udp(receiver, report, found, names[socket])
+        if udp
+        else _tcp(sender, receiver, report, found, names[socket])
+    )
     found.flows.append(row)
 
 
@@ -201,6 +206,9 @@ def _tcp(sender: Fields, receiver: Fields, report: Fields, found: Measured, name
     if delivered == 0 and sent and report.part("start").has("accepted_connection"):
         delivered = None  # a server never learns what its client received
         found.note(f"{name}: the file of a server that sends does not have what was received")
+    elif delivered == 0 and sent and report.has("error"):
+        delivered = None
+        found.note(f"{name}: {_UNTOLD}")
     end = report.part("end")
     rtt_us = sender.number("mean_rtt") or None
     return known(
@@ -214,9 +222,13 @@ def _tcp(sender: Fields, receiver: Fields, report: Fields, found: Measured, name
     )
 
 
-def _udp(both: Fields, report: Fields) -> Row:
+def _udp(both: Fields, report: Fields, found: Measured, name: str) -> Row:
     """Columns of a UDP stream. iperf3's `bytes` are those sent, or 0 at a server."""
     sent, lost = both.count("packets"), both.count("lost_packets")
+    served = report.part("start").has("accepted_connection")
+    if sent and report.has("error") and _flag(both) and not served:
+        lost = None
+        found.note(f"{name}: {_UNTOLD}")
     size = report.part("start").part("test_start").count("blksize")
     received = None if sent is None or lost is None else max(sent - lost, 0)
     total = both.count("bytes")
@@ -334,4 +346,4 @@ def _compare(whole: Fields, own: list[Fields], length_s: float, found: Measured)
         )
 
 
-FORMAT = Format("iperf3", "iperf3's JSON", 1, looks, read)
+FORMAT = Format("iperf3", "iperf3's JSON", 2, looks, read)

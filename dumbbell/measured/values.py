@@ -71,7 +71,8 @@ class Measured:
     def checked(self) -> Measured:
         """Itself. Raises `MeasuredError` if it has no flow, a flow twice, or too many rows."""
         if not self.flows:
-            raise MeasuredError("", "nothing measured in it: no stream, flow or probe")
+            why = f"; {self.notes[0]}" if self.notes else ""
+            raise MeasuredError("", f"nothing measured in it: no stream, flow or probe{why}")
         names = [one["flow"] for one in self.flows]
         if len(set(names)) < len(names):
             raise MeasuredError("", "two flows have one name")

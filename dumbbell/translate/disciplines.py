@@ -103,14 +103,15 @@ _RED = {
     **{flag: Word(None, flag) for flag in ("ecn", "harddrop", "nodrop", "adaptive")},
     **_lost(_rate, "bandwidth", why="without effect on a queue that is never idle"),
 }
+#: Framing of cake's keywords (empty: as before) and bytes of overhead (`q_cake.c` of iproute2).
 _KEYWORDS = {
-    "raw": ("noatm", 0), "conservative": ("atm", 48), "ethernet": ("noatm", 38),
-    "ether-vlan": ("noatm", 4), "docsis": ("noatm", 18), "pppoe-ptm": ("ptm", 30),
+    "raw": ("noatm", 0), "conservative": ("atm", 48), "ethernet": ("", 38),
+    "ether-vlan": ("", 4), "docsis": ("noatm", 18), "pppoe-ptm": ("ptm", 30),
     "bridged-ptm": ("ptm", 22), "ipoa-vcmux": ("atm", 8), "ipoa-llcsnap": ("atm", 16),
     "bridged-vcmux": ("atm", 24), "bridged-llcsnap": ("atm", 32), "pppoa-vcmux": ("atm", 10),
     "pppoa-llc": ("atm", 14), "pppoe-vcmux": ("atm", 32), "pppoe-llcsnap": ("atm", 40),
 }  # fmt: skip
-_MPU = {"ethernet": 84, "docsis": 64, "ether-vlan": 0}
+_MPU = {"ethernet": 84, "docsis": 64}
 _RTTS = {
     "datacentre": "100 us", "lan": "1 ms", "metro": "10 ms", "regional": "30 ms",
     "internet": "100 ms", "oceanic": "300 ms", "satellite": "1000 ms",
@@ -130,7 +131,9 @@ _CAKE = {
             "dsthost", "flowblind",
         )
     },
+    "diffserv": Word(None, "diffserv", "diffserv4"),
     **{word: Word(None, "atm", word) for word in ("noatm", "atm", "ptm")},
+    **_lost(None, "via-ethernet", why="without effect: tc shows it and takes it as nothing"),
     **{
         word: Word(None, "ack_filter", word)
         for word in ("no-ack-filter", "ack-filter", "ack-filter-aggressive")
@@ -139,10 +142,12 @@ _CAKE = {
     "egress": Word(None, "ingress", value=False),
     "memlimit": Word(_bytes, "memlimit"),
     "mpu": Word(lambda words, of: size_text(words.count(of, 256)), "mpu"),
-    **_lost(None, "unlimited", "autorate-ingress"),
+    **_lost(None, "unlimited", why="without effect: cake's default, it does not shape"),
+    **_lost(None, "autorate-ingress"),
     **_lost(None, "nat", "nonat", why="without effect: addresses are not translated"),
     **_lost(None, "split-gso", "no-split-gso", why="without effect: packets arrive one by one"),
-    **_lost(None, "wash", "nowash", "interplanetary"),
+    **_lost(None, "nowash", why="without effect: cake's default"),
+    **_lost(None, "wash", "interplanetary"),
     **_lost(_text, "fwmark"),
 }  # fmt: skip
 _SFQ = {
@@ -249,11 +254,13 @@ TXQUEUELEN = 1000
 
 @dataclass
 class Discipline:
-    """A queue discipline with its parameters."""
+    """A queue discipline with its parameters; of cake, `overhead` beyond a `header`, in bytes."""
 
     name: str
     parameters: dict[str, Value] = field(default_factory=dict)
     rate_bps: int | None = None
+    overhead: int = 0
+    header: int = 0
 
     @property
     def value(self) -> Value:
@@ -291,8 +298,9 @@ def read(name: str, reading: Reading) -> Discipline:
             allowed = [*known, *(("overhead", *_KEYWORDS) if name == "cake" else ())]
             raise words.mistake(f"{name} has no such word", word, allowed)
         if name == "cake" and word == "bandwidth":
-            made.rate_bps = words.positive_rate("bandwidth")
-            made.parameters["bandwidth"] = rate_text(made.rate_bps)
+            if not words.take_if("unlimited"):
+                made.rate_bps = words.positive_rate("bandwidth")
+                made.parameters["bandwidth"] = rate_text(made.rate_bps)
             continue
         value = entry.value if entry.read is None else entry.read(words, word)
         if entry.read is not None and _none(reading, name, word, str(value).split()[0]):
@@ -330,21 +338,24 @@ def _none(reading: Reading, name: str, word: str, number: str) -> bool:
 
 
 def _cake_overhead(reading: Reading, made: Discipline, word: str) -> None:
+    """Framing as tc reads it: keywords add to the overhead before them, `overhead` replaces it."""
+    before = 0 if word in ("overhead", "raw", "conservative") else made.overhead
     if word == "overhead":
         text = reading.words.value("overhead", "a number of bytes", ("18",))
         if not text.lstrip("-").isdigit() or len(text) > 4 or not -64 <= int(text) <= 256:
             raise reading.words.mistake("overhead should be -64 to 256 bytes", text, ("18", "44"))
-        made.parameters["overhead"] = size_text(int(text))
-        return
+        atm, overhead = "", int(text)
+    else:
+        atm, overhead = _KEYWORDS[word]
     if word == "raw":
         reading.became(
             "raw", "overhead 14 bytes: an Ethernet header, as cake counts without overhead"
         )
-        made.parameters |= {"overhead": size_text(14)}
-        return
-    atm, overhead = _KEYWORDS[word]
-    before = str(made.parameters.get("overhead", "0")).split()[0] if word == "ether-vlan" else "0"
-    made.parameters |= {"atm": atm, "overhead": size_text(overhead + int(before))}
+        made.header, atm = 14, ""
+        made.parameters.pop("atm", None)
+    made.overhead = before + overhead
+    made.parameters |= {"atm": atm} if atm else {}
+    made.parameters["overhead"] = size_text(made.header + made.overhead)
     if _MPU.get(word):
         made.parameters["mpu"] = size_text(_MPU[word])
 

@@ -105,7 +105,9 @@ def _in_class(
     if others:
         named = ", ".join(one.id for one in others[:8])
         chosen.notes.lost(
-            chosen.line, f"classes {named}", f"left out: the experiment has class {chosen.id}"
+            chosen.line,
+            f"{'class' if len(others) == 1 else 'classes'} {named}",
+            f"left out: the experiment has class {chosen.id}",
         )
     child = interface.qdiscs.get(chosen.id)
     below = [] if child is None else _below(interface, child, made, depth + 1)

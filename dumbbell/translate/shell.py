@@ -17,7 +17,9 @@ _WORD = re.compile(
     | (?P<plain>[^\s'"\\;|&`]+|.)""",
     re.VERBOSE,
 )
-_ASSIGNED = re.compile(r"(?:export\s+|local\s+)?([A-Za-z_][A-Za-z0-9_]{0,40})=(\S*)\Z")
+_ASSIGNED = re.compile(
+    r"(?:(?:export|local|readonly)\s+)?([A-Za-z_][A-Za-z0-9_]{0,40})=(.*)\Z", re.DOTALL
+)
 #: `$NAME`, `${NAME}` and `${NAME:-default}`.
 _VARIABLE = re.compile(
     r"\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,40})(?::?-([^{}$]{0,100}))?\}|([A-Za-z_][A-Za-z0-9_]{0,40}))"
@@ -90,7 +92,7 @@ def _of_line(text: str, line: int, values: dict[str, str], depth: int) -> Iterat
             yield from _finished(words, values, depth)
             words = []
         elif len(words) < _MOST_WORDS:
-            words.append(Placed.at(_expanded(word, values), word.line))
+            words += [Placed.at(part, word.line) for part in _expanded(word, values, quoted)]
 
 
 def _finished(words: list[Placed], values: dict[str, str], depth: int) -> Iterator[Command]:
@@ -99,7 +101,7 @@ def _finished(words: list[Placed], values: dict[str, str], depth: int) -> Iterat
         return
     assigned = _ASSIGNED.match(" ".join(words)) if len(words) <= 2 else None
     if assigned is not None:
-        values[assigned[1]] = assigned[2][:200]
+        values[assigned[1]] = assigned[2][:400]
         return
     inner = [word for word in words if " " in word and _names_tool(word)]
     if inner and depth < 3:
@@ -136,11 +138,18 @@ def _tokens(text: str, line: int) -> Iterator[tuple[Placed, bool]]:
         yield Placed.at(held, line), quoted
 
 
-def _expanded(word: str, values: dict[str, str]) -> str:
-    """The word with variables that the script sets, or with their defaults; others stay."""
+def _expanded(word: str, values: dict[str, str], quoted: bool) -> list[str]:
+    """The word with variables that the script sets, or with their defaults; others stay.
+
+    Without quotes a value may be several words: `U32="tc filter add dev eth0"`, then `$U32 match`.
+    """
 
     def value(found: re.Match[str]) -> str:
         default = found[0] if found[2] is None else found[2]
         return values.get(found[1] or found[3], default)
 
-    return _VARIABLE.sub(value, word)[:4000] if "$" in word else word
+    if "$" not in word:
+        return [word]
+    text = _VARIABLE.sub(value, word)[:4000]
+    assigns = _ASSIGNED.match(word) is not None
+    return [text] if quoted or assigns else text.split()[:_MOST_WORDS]

@@ -39,8 +39,6 @@ def command_of(words: Sequence[str]) -> list[str] | None:
             rest.append(_given(word))
     if kind == "pfifo_fast":
         rest = []
-    if kind == "cake" and "raw" in rest and rest[-2:] == ["overhead", "0"]:
-        del rest[-2:]
     own = ["classid", handle] if thing == "class" else ["handle", handle]
     return [thing, "replace", "dev", device, *parent, *own, kind, *rest]
 

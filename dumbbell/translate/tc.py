@@ -236,9 +236,10 @@ def _qdisc(made: Script, words: Words, command: str, action: str) -> None:
             interface.qdiscs.clear()
             interface.classes.clear()
             interface.steered.clear()
-    handle = place.handle.partition(":")[0] or (
-        before.handle if before else f"?{len(interface.qdiscs)}"
-    )
+    handle = place.handle.partition(":")[0]
+    if handle == "0" and place.parent != "root":
+        handle = ""  # as tc shows qdiscs that the kernel made: they have none
+    handle = handle or (before.handle if before else f"?{len(interface.qdiscs)}")
     stage, default = _stage(kind, Reading(words, notes))
     for word, why in place.lost:
         notes.lost(words.first, word, why)

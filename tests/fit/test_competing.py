@@ -90,3 +90,30 @@ def test_steady_traffic_is_no_policer_and_no_bucket(
     found = estimate(read(file))
     assert found.shaper.kind == "link"
     assert found.factor.name == "bottleneck"
+
+
+@pytest.mark.parametrize(
+    ("rtt", "buffer", "tap"),
+    [
+        ("20 ms", "0.5 BDP", "s1"),
+        ("20 ms", "0.5 BDP", "d1"),
+        ("20 ms", "1 BDP", "s1"),
+        ("60 ms", "0.5 BDP", "s1"),
+        ("60 ms", "0.5 BDP", "d1"),
+    ],
+)
+def test_two_flows_fill_a_drop_tail_queue(rtt: str, buffer: str, tap: str, tmp_path: Path) -> None:
+    """After a loss a packet's ACK waits for the next packet: that wait is no longer queue."""
+    file = path_captured(
+        "cubic",
+        tmp_path,
+        tap=tap,
+        rtt=rtt,
+        buffer=buffer,
+        others=[{"tcp": "cubic"}],
+        duration="20 s",
+    )
+    found = estimate(read(file))
+    assert found.queue.kind == "drop-tail"
+    known = found.rate.rate_bps.knowledge == "measured"
+    assert (found.queue.limit_packets.knowledge == "measured") is known

@@ -92,3 +92,28 @@ def test_the_twin_has_the_receive_window_of_the_capture(memory: int, tmp_path: P
     twin = run_twin(sketch(seen, found), "cubic", 1, seen)
     windows = [np.median((one.edge_bytes - one.ack_bytes)[100:]) for one in (seen, twin)]
     assert windows[1] == pytest.approx(windows[0], rel=0.02)
+
+
+@pytest.mark.parametrize("tap", ["s1", "d1"])
+@pytest.mark.parametrize(
+    ("chunk", "on", "off"),
+    [("20 KB", "1 s", "1 s"), ("10 KB", "2 s", "300 ms"), ("100 KB", "500 ms", "3 s")],
+)
+def test_the_twin_of_bursts_and_pauses_has_them(
+    chunk: str, on: str, off: str, tap: str, tmp_path: Path
+) -> None:
+    """A video-like source: a chunk of 2 MB every 2 s does not fit into a send buffer."""
+    source = {"on_off": {"chunk": chunk, "interval": "10 ms", "on": on, "off": off}}
+    tcp = {"congestion_control": "cubic", "source": source}
+    seen = read(captured(tcp, tmp_path, tap=tap, duration="16 s"))
+    found = estimate(seen)
+    assert found.factor.name == "application"
+    one = sketch(seen, found)
+    assert one.writes is not None and one.writes.on_s is not None
+    assert one.writes.on_s + one.writes.off_s == pytest.approx(
+        sum(float(time.split()[0]) / (1000 if "ms" in time else 1) for time in (on, off)), rel=0.02
+    )
+    twin = run_twin(one, "cubic", 1, seen)
+    assert twin.delivered_bytes[-1] == pytest.approx(seen.delivered_bytes[-1], rel=0.08)
+    medians = [float(np.nanmedian(each.rtt_s)) for each in (seen, twin)]
+    assert medians[1] == pytest.approx(medians[0], rel=0.15)

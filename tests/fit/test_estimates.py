@@ -188,3 +188,10 @@ def test_draws_stay_near_the_estimates(tmp_path: Path) -> None:
     rates = [drawn(one, Random(seed)).steps[0][1] for seed in range(50)]
     assert len(set(rates)) == 50
     assert np.mean(rates) == pytest.approx(one.steps[0][1], rel=0.02)
+
+
+def test_a_policer_whose_losses_follow_the_delay_of_a_frame(tmp_path: Path) -> None:
+    """Delays of a frame are no full queue, whatever the longest one is."""
+    case = draw(17_000_002)
+    assert (case.truth.path, case.truth.algorithm) == ("policer", "prague")
+    assert estimate(read(captured(case, tmp_path))).factor.name == "policer"

@@ -7,7 +7,7 @@ import pytest
 
 from dumbbell.fit.estimate import unknown
 from dumbbell.fit.loss import Losses
-from dumbbell.fit.queue import _without_queue
+from dumbbell.fit.queue import _random_loss, _without_queue
 from dumbbell.fit.rounds import duplicates, full_rtt, near_rtt, rtt_of_segments
 
 MSS = 1000.0
@@ -108,3 +108,16 @@ def test_without_timestamps_the_handshake_shows_the_way_to_the_sender(
     far, near = np.array([0.040, 0.050]), np.full(2, np.nan)
     found = full_rtt(np.array([0.0, 1.0]), far, near, shake_s, lost_behind)
     assert found == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize(("late", "random"), [(1.0, True), (3.0, False)])
+def test_a_loss_that_delays_the_ack_before_it_does_not_depend_on_the_queue(
+    late: float, random: bool
+) -> None:
+    """The ACK of every second packet waits for the next one: a frame longer if that was lost."""
+    delays = np.linspace(0, 3, 400) * FRAME_S
+    at = delays + np.tile(np.array([0.0, late]), 200) * FRAME_S
+    events = np.ones(400, bool)
+    lost = Losses(np.arange(400.0), at, events, 0.01, unknown(""), 0.0, delays, 30 * FRAME_S)
+    assert _random_loss(lost, events, FRAME_S) is random
+    assert not _random_loss(lost, events, 0.0)

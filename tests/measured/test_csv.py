@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dumbbell.measured import csv_columns
+from dumbbell.measured.formats import read_as
 from dumbbell.measured.values import Measured, MeasuredError
 
 
@@ -101,3 +102,15 @@ def test_a_count_that_falls_is_refused(column: str) -> None:
     said = f"line 4: {column} of tcp falls: found 900; allowed: ≥ 1000"
     with pytest.raises(MeasuredError, match=said):
         read(f"time_s,{column}\n1,0\n2,1000\n3,900\n")
+
+
+def test_a_decimal_comma_between_semicolons() -> None:
+    """As spreadsheets write it where the comma is decimal; one with a point is no number."""
+    found = read("time_s;flow;rtt_ms\n0,5;a;20,25\n1,0;a;1.020,5\n")
+    assert [one.get("srtt_ns") for one in found.samples] == [20_250_000]
+    assert found.notes == ["line 3: rtt is no number ≥ 0: '1.020,5'"]
+
+
+def test_a_file_without_a_time_says_why_nothing_was_measured() -> None:
+    with pytest.raises(MeasuredError, match=r"nothing measured.*line 2: time is no number"):
+        read_as(csv_columns.FORMAT, b"time_s,rtt_ms\n12:00:01,20\n")

@@ -7,6 +7,7 @@ import copy
 import pytest
 
 from dumbbell.measured import iperf3
+from dumbbell.measured.formats import format_of
 from dumbbell.measured.values import MeasuredError
 from dumbbell.summary.programs import said
 from tests.measured.reports import encoded, events, head, tcp, udp
@@ -133,3 +134,25 @@ def test_a_run_says_what_its_iperf3_said() -> None:
     refused = {"start": {}, "intervals": [], "end": {}, "error": "unable to connect"}
     assert said(encoded(refused).decode(), "") == "unable to connect"
     assert said(text[:500], "").startswith('"')  # cut off: its last line
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_what_an_interrupted_client_did_not_hear_is_unknown(protocol: str) -> None:
+    """iperf3 then writes 0 received bytes of TCP, and no lost datagram of UDP."""
+    report = tcp([[1_000_000, 2_000_000]], lost=0) if protocol == "tcp" else udp(1000, 50, 0)
+    report["error"] = "interrupt - the client has terminated"
+    (stream,) = report["end"]["streams"]
+    if protocol == "tcp":
+        stream["receiver"]["bytes"] = 0
+    else:
+        stream["udp"]["sender"] = True
+    found = iperf3.read(encoded(report))
+    (flow,) = found.flows
+    assert not flow.keys() & {"delivered_bytes", "received_packets"}
+    assert any("before the receiver reported" in note for note in found.notes)
+
+
+def test_the_text_of_iperf3_names_the_option_for_json() -> None:
+    text = b"Connecting to host a\n[ ID] Interval           Transfer     Bitrate\n"
+    with pytest.raises(MeasuredError, match="iperf3 -J"):
+        format_of(text)

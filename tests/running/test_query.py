@@ -227,7 +227,7 @@ def test_exports_are_checked(synthetic: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["flows.parquet"], chosen.output
     for arguments, said in (
         (["--table", "flow"], "no table 'flow'; did you mean flows?"),
-        (["--format", "xls"], "no format 'xls'; there are parquet, csv"),
+        (["--format", "xls"], "no such format; there are parquet, csv, flent, iperf3, qlog"),
         (["--experiment", "none"], "no experiment 'none'"),
         (["-o", "/proc/none"], "cannot be written"),
     ):

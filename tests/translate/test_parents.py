@@ -96,3 +96,35 @@ def test_red_above_netem_is_the_queue_of_the_shaper() -> None:
     assert pipe["shaper"]["tbf"]["rate_bps"] == 10_000_000 and pipe["delay_ns"] == 20_000_000
     assert pipe["queue"]["red"]["min_bytes"] == 30_000
     assert lost(text + "delay 20ms")[0].startswith("netem below red")
+
+
+SHOWN = """qdisc mq 0: root
+qdisc fq_codel 0: parent :2 limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms ecn
+qdisc fq_codel 0: parent :1 limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms ecn
+"""
+
+
+def test_queues_of_a_network_card_are_beside_each_other() -> None:
+    """The kernel's own qdiscs have handle 0: a queue of mq is no child of another queue."""
+    found = of(SHOWN)
+    assert found.text.count("fq_codel: {") == 1
+    assert lost(SHOWN) == ["fq_codel parent 0:1: left out: the flow passes another child"]
+
+
+def test_a_variable_may_hold_the_begin_of_a_command() -> None:
+    """LARTC's U32: filters that were passed over in silence, with the class that they name."""
+    text = (
+        f"{ROOT} handle 1: htb default 30\n"
+        "tc class add dev eth0 parent 1: classid 1:10 htb rate 5mbit\n"
+        "tc class add dev eth0 parent 1: classid 1:30 htb rate 1mbit\n"
+        'U32="tc filter add dev eth0 protocol ip parent 1:0 prio 1 u32"\n'
+        "$U32 match ip dport 80 0xffff flowid 1:10\n"
+    )
+    assert pipes(text)["queue"]["htb"]["rate_bps"] == 5_000_000
+    assert lost(text) == ["class 1:30: left out: the experiment has class 1:10"]
+
+
+def test_a_variable_of_several_words_is_several_words() -> None:
+    text = f'OPTIONS="delay 10ms loss 1%"\n{ROOT} netem $OPTIONS limit 70'
+    netem = pipes(text)["queue"]["netem"]
+    assert (netem["delay_ns"], netem["limit_packets"]) == (10_000_000, 70)
