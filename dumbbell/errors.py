@@ -188,6 +188,11 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
+def did_you_mean(near: object, otherwise: str = "") -> str:
+    """End of a message: the nearest name, if there is one, else `otherwise`."""
+    return f"; did you mean {near}?" if near else otherwise
+
+
 def shortened(value: object, limit: int = 60) -> str:
     """Value for a message: at most `limit` characters, on one line."""
     text = value if isinstance(value, str) else repr(value)

@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 from dumbbell.cli.guard import guarded
 from dumbbell.codes import Code
 from dumbbell.console import print_text
-from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name, shortened
 
 
 class HelpCommand(TyperCommand):
@@ -110,7 +110,7 @@ def _page_text(name: str) -> str:
     text = page_text(name)
     if text is None:
         near = nearest_name(name, page_names())
-        hint = f"; did you mean {near}?" if near is not None else ";"
+        hint = did_you_mean(near, ";")
         raise DumbbellError(
             f"no page {shortened(name)!r}{hint} `dumbbell help --page` lists them",
             code=Code.SELECTION,

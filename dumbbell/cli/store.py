@@ -231,12 +231,12 @@ def export_store(
     """Write tables as Parquet or CSV, or a file per run in a format of another tool."""
     with guarded():
         from dumbbell.codes import Code
-        from dumbbell.errors import DumbbellError, nearest_name
+        from dumbbell.errors import DumbbellError, did_you_mean, nearest_name
         from dumbbell.store.export import export
 
         if form not in FORMATS:
             near = nearest_name(form, FORMATS)
-            hint = f"; did you mean {near}?" if near else ""
+            hint = did_you_mean(near)
             there = f"there are {', '.join(FORMATS)}"
             raise DumbbellError(
                 f"--format {form}: no such format{hint}; {there}", code=Code.SELECTION

@@ -10,7 +10,7 @@ from typing import Any
 
 from dumbbell.codes import Code
 from dumbbell.compare.samples import USUAL, Sample, samples
-from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name, shortened
 from dumbbell.metrics import METRICS
 from dumbbell.metrics.numbers import number
 from dumbbell.metrics.paired import ALPHA, Paired, compared, holm
@@ -164,7 +164,7 @@ def _pairs(found: Sequence[Sample], factor: str, levels: Sequence[str]) -> Itera
 def _known(what: str, name: str, allowed: Sequence[str]) -> None:
     if name not in allowed:
         near = nearest_name(name, allowed)
-        guess = f"; did you mean {near}?" if near else ""
+        guess = did_you_mean(near)
         listed = ", ".join(allowed[:12]) or "none"
         raise DumbbellError(
             f"unknown {what} {shortened(name)}{guess}; there are: {listed}", code=Code.CONTRAST

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dumbbell.codes import Code
 from dumbbell.engines.base import Engine, Monitor, Run, RunResult
 from dumbbell.engines.sim import SimEngine
-from dumbbell.errors import EngineError, nearest_name
+from dumbbell.errors import EngineError, did_you_mean, nearest_name
 from dumbbell.runs import MEASURED
 
 
@@ -50,7 +50,7 @@ def engine_named(name: str) -> Engine:
         )
     if kind not in ENGINES or (variant and kind != "linux"):
         near = nearest_name(kind, ENGINES)
-        hint = f"; did you mean {near}?" if near is not None else ""
+        hint = did_you_mean(near)
         raise EngineError(
             f"no engine {name!r}{hint}; there are {', '.join(ENGINES)}", code=Code.UNKNOWN_ENGINE
         )

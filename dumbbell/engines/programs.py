@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dumbbell.codes import Code
 from dumbbell.engines.base import scenario_error
-from dumbbell.errors import nearest_name
+from dumbbell.errors import did_you_mean, nearest_name
 from dumbbell.scenario import read_scenario
 
 #: Where programs are looked up; the guest has the same.
@@ -35,7 +35,7 @@ def _problem(name: str, path: str) -> str | None:
             return None
         there = (entry for folder in path.split(":") for entry in _entries(folder))
         near = nearest_name(name, there)
-        hint = f"; did you mean {near}?" if near else ""
+        hint = did_you_mean(near)
         return f"no program {name} in {path}{hint}"
     if not name.startswith("/"):
         return f"{name}: a path must be absolute: the working folder of a program is empty"

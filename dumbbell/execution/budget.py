@@ -9,7 +9,7 @@ from typing import Any
 from dumbbell import _core
 from dumbbell.codes import Code
 from dumbbell.engines.base import scenario_error
-from dumbbell.errors import DumbbellError, nearest_name
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name
 from dumbbell.units import SIZE, QuantityError, whole
 
 #: Approximate packets times links per second of the simulator.
@@ -66,7 +66,7 @@ def allowed(chosen: str | Sequence[str] | Mapping[str, float] | None) -> Allowed
             return dict.fromkeys(LIMITS, float("inf"))
         if name not in LIMITS:
             near = nearest_name(name, LIMITS)
-            hint = f"; did you mean {near}?" if near else ""
+            hint = did_you_mean(near)
             words = ", ".join((*LIMITS, "all"))
             raise DumbbellError(
                 f"--allow {name}: no such limit{hint}; allowed: {words}", code=Code.LIMIT

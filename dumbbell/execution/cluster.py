@@ -11,7 +11,7 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from dumbbell.codes import Code
-from dumbbell.errors import EngineError, nearest_name, shortened
+from dumbbell.errors import EngineError, did_you_mean, nearest_name, shortened
 from dumbbell.execution.pool import LostError
 
 #: Address → class of dask-jobqueue, which its own configuration files describe.
@@ -190,7 +190,7 @@ def _package(name: str, extra: str) -> Any:
 def _unknown(address: str) -> EngineError:
     known = ["dask://HOST:PORT", _LOCAL, *JOB_QUEUES]
     near = nearest_name(address, known)
-    hint = f"; did you mean {near}?" if near else ""
+    hint = did_you_mean(near)
     return EngineError(
         f"unknown cluster {shortened(address)}{hint}; there are {', '.join(known)}",
         code=Code.CLUSTER,

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from dumbbell.codes import Code
 from dumbbell.engines import engine_named
-from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name, shortened
 from dumbbell.execution.again import made_again, same_flows
 from dumbbell.explain.chain import explain
 from dumbbell.explain.elsewhere import elsewhere
@@ -154,7 +154,7 @@ def _time(text: str, end_ns: int) -> int:
     try:
         at_ns = whole(text, TIME)
     except QuantityError as error:
-        hint = f"; did you mean {error.nearest}?" if error.nearest else ""
+        hint = did_you_mean(error.nearest)
         raise DumbbellError(
             f"--at {shortened(text)}: {error.message}{hint}", code=error.code
         ) from None
@@ -177,7 +177,7 @@ def _flow(run: ChosenRun, flow: str, at_ns: int) -> dict[str, Any]:
         )
     if rows.is_empty():
         near = nearest_name(flow, names)
-        hint = f"; did you mean {near}?" if near else "."
+        hint = did_you_mean(near, ".")
         listed = ", ".join(shortened(name) for name in names[:_SHOWN])
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         raise DumbbellError(

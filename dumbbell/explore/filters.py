@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name, shortened
 from dumbbell.levels import scale_of
 
 #: Longest filter, and deepest nesting.
@@ -73,7 +73,7 @@ class Filter:
         for name in self.names:
             if name not in known:
                 near = nearest_name(name, known)
-                hint = f"; did you mean {near}?" if near else ""
+                hint = did_you_mean(near)
                 raise FilterError(f"filter: no column {shortened(name)!r}{hint}")
         return None if self._tree is None else self._tree(_Columns(factors, texts))
 

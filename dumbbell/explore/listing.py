@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name, shortened
 from dumbbell.explore.filters import Filter
 from dumbbell.explore.sources import Source
 from dumbbell.metrics import METRICS, SUBJECTS
@@ -180,7 +180,7 @@ class Listing:
             return frame.sort("place", descending=question.down)
         if name not in frame.columns:
             near = nearest_name(name, frame.columns)
-            hint = f"; did you mean {near}?" if near else ""
+            hint = did_you_mean(near)
             raise DumbbellError(f"no column {shortened(name)!r} to sort by{hint}")
         key = pl.col(name)
         if name in self.factors:
@@ -205,7 +205,7 @@ def _metrics(names: Sequence[str]) -> Sequence[str]:
     for name in names:
         if name not in METRICS:
             near = nearest_name(name, METRICS)
-            hint = f"; did you mean {near}?" if near else ""
+            hint = did_you_mean(near)
             raise DumbbellError(f"no metric {shortened(name)!r}{hint}")
     return names
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import orjson
 import polars as pl
 
-from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name, shortened
 from dumbbell.explore.sources import Source
 from dumbbell.lives import while_alive
 from dumbbell.metrics.sockets import senders
@@ -202,7 +202,7 @@ def quantity_named(name: str) -> Quantity:
     """A quantity. Raises `DumbbellError` for an unknown one."""
     if name not in QUANTITIES:
         near = nearest_name(name, QUANTITIES)
-        hint = f"; did you mean {near}?" if near else ""
+        hint = did_you_mean(near)
         raise DumbbellError(f"no quantity {shortened(name)!r} over time{hint}")
     return QUANTITIES[name]
 

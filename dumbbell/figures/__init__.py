@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Unpack
 
-from dumbbell.errors import nearest_name, shortened
+from dumbbell.errors import did_you_mean, nearest_name, shortened
 from dumbbell.figures.bars import bars
 from dumbbell.figures.cdf import cdf
 from dumbbell.figures.choice import chosen_figure
@@ -59,7 +59,7 @@ def function_of(kind: str) -> Callable[..., Figure]:
     if kind in METRICS:
         return partial(metric_against_factor, metric=kind)
     near = nearest_name(kind, [*KINDS, *METRICS])
-    hint = f"; did you mean {near}?" if near is not None else "."
+    hint = did_you_mean(near, ".")
     raise ValueError(
         f"no figure {shortened(kind)!r}{hint} There are {', '.join(sorted(KINDS))}, "
         "and each metric of docs/metrics.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dumbbell.errors import nearest_name, shortened
+from dumbbell.errors import did_you_mean, nearest_name, shortened
 from dumbbell.metrics import Tables
 
 #: Columns beside factors by which rows may be chosen.
@@ -58,6 +58,6 @@ def _several(found: str | Sequence[str]) -> Sequence[str]:
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = nearest_name(name, names)
-    hint = f"; did you mean {near}?" if near is not None else ";"
+    hint = did_you_mean(near, ";")
     there = shortened(", ".join(names), 200) or "none"
     return f"no {kind} {shortened(name)!r}{hint} there are {there}"

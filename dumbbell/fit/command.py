@@ -9,7 +9,7 @@ from pathlib import Path
 from dumbbell.catalogue import single_path
 from dumbbell.codes import Code
 from dumbbell.console import say
-from dumbbell.errors import DumbbellError, nearest_name
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name
 from dumbbell.experiment.beside import Files
 
 #: Time between two lines of progress, s.
@@ -28,7 +28,7 @@ def known(names: Sequence[str] | None) -> list[str] | None:
     for name in names:
         if name not in every:
             near = nearest_name(name, every)
-            hint = f"; did you mean {near}?" if near else ""
+            hint = did_you_mean(near)
             raise DumbbellError(
                 f"--algorithm {name}: no congestion control of one path{hint} Known: "
                 f"{', '.join(every)}",

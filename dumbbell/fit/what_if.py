@@ -16,7 +16,7 @@ import numpy as np
 
 from dumbbell.catalogue import disciplines, single_path
 from dumbbell.codes import Code
-from dumbbell.errors import DumbbellError, ExperimentError, about_file, nearest_name
+from dumbbell.errors import DumbbellError, ExperimentError, about_file, did_you_mean, nearest_name
 from dumbbell.experiment.load import load
 from dumbbell.fit.algorithm import Ranking
 from dumbbell.fit.observe import Observed
@@ -89,7 +89,7 @@ def _known(field: str, value: str) -> str:
         names = tuple(name for name in disciplines() if name not in ("prio", "drr", "htb"))
     if names and value not in names:
         near = nearest_name(value, names)
-        hint = f"; did you mean {near}?" if near else ""
+        hint = did_you_mean(near)
         raise DumbbellError(
             f"--what-if {field}={value}: unknown{hint}; known: {', '.join(names)}",
             code=Code.SELECTION,

@@ -11,7 +11,7 @@ from dumbbell import _core
 from dumbbell.catalogue import congestion_controls
 from dumbbell.codes import Code
 from dumbbell.engines import ENGINES, engine_named
-from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name, shortened
 from dumbbell.plugins.kept import KINDS
 from dumbbell.plugins.run import facts_of
 from dumbbell.plugins.unusable import UnusableError
@@ -150,7 +150,7 @@ def read_side(text: str, engine: str, control: str = DEFAULT_CONTROL) -> Side:
         return Side(text, engine, ("tcp", {"congestion_control": text}))
     if control not in _controls():
         near = nearest_name(control, _controls())
-        hint = f"; did you mean {near}?" if near else ""
+        hint = did_you_mean(near)
         raise DumbbellError(
             f"--control {shortened(control)}: no congestion control{hint}", code=Code.GATE
         )
@@ -162,7 +162,7 @@ def read_side(text: str, engine: str, control: str = DEFAULT_CONTROL) -> Side:
         return Side(text, text, default, names_engine=True)
     known = [*_controls(), *_core.profiles(), *ENGINES]
     near = nearest_name(text, known)
-    hint = f"; did you mean {near}?" if near else ""
+    hint = did_you_mean(near)
     raise DumbbellError(
         f"{shortened(text)} is no side of a gate{hint}; a side is a congestion control, the file "
         "of a plug-in, quinn:, s2n: or smoltcp: with a control, a TCP profile, or an engine",

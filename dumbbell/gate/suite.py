@@ -11,7 +11,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from dumbbell.codes import Code
-from dumbbell.errors import DumbbellError, nearest_name, shortened
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name, shortened
 from dumbbell.experiment.load import load_text
 from dumbbell.experiment.source import read
 from dumbbell.gate.queues import has_queue
@@ -79,7 +79,7 @@ def _files(given: str) -> Iterator[Path]:
     files = sorted([*path.glob("*.yaml"), *path.glob("*.yml")], key=_order) if path.is_dir() else []
     if not files:
         near = nearest_name(given, names())
-        hint = f"; did you mean {near}?" if near else ""
+        hint = did_you_mean(near)
         raise DumbbellError(
             f"no suite {shortened(given)}{hint}; there is {', '.join(names())}, or name an "
             "experiment file or a folder of them",

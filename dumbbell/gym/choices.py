@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from dumbbell.codes import Code
-from dumbbell.errors import DumbbellError, nearest_name
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name
 from dumbbell.gym.catalogue import ACTIONS, OBSERVATIONS, REWARDS
 
 _UNITS_NS = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -108,7 +108,7 @@ def _check(what: str, names: Sequence[str], known: Mapping[str, object]) -> None
     for name in names:
         if name not in known:
             near = nearest_name(str(name), known)
-            hint = f"; did you mean {near}?" if near else ""
+            hint = did_you_mean(near)
             raise _refused(f"no {what} {name}{hint}; allowed: {', '.join(known)}")
 
 

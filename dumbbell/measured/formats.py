@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dumbbell.codes import Code
-from dumbbell.errors import DumbbellError, nearest_name
+from dumbbell.errors import DumbbellError, did_you_mean, nearest_name
 from dumbbell.measured import csv_columns, flent, flowmonitor, iperf3, irtt, qlog, ss
 from dumbbell.measured.values import Format, Measured, MeasuredError
 
@@ -26,7 +26,7 @@ def format_named(name: str) -> Format:
     """Format of a name. Raises `DumbbellError`."""
     if name not in FORMATS:
         near = nearest_name(name, FORMATS)
-        hint = f"; did you mean {near}?" if near else ""
+        hint = did_you_mean(near)
         raise DumbbellError(
             f"--as {name}: no such format{hint}; there are {', '.join(FORMATS)}",
             code=Code.SELECTION,

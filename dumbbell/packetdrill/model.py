@@ -6,7 +6,7 @@ import json
 
 from dumbbell import _core
 from dumbbell._core import Monitor
-from dumbbell.errors import EngineError, nearest_name
+from dumbbell.errors import EngineError, did_you_mean, nearest_name
 from dumbbell.files.input import read_file
 from dumbbell.packetdrill.plan import Plan, Played, judged
 from dumbbell.packetdrill.suite import MOST_BYTES, Script
@@ -23,7 +23,7 @@ class Model:
         known = list(_core.profiles())
         if profile is not None and profile not in known:
             near = nearest_name(profile, known)
-            hint = f"; did you mean {near}?" if near else ""
+            hint = did_you_mean(near)
             raise EngineError(f"{profile}: no such profile{hint}; there is {', '.join(known)}")
         self._profile = profile or _core.default_profile()
         self.name = f"sim, {self._profile}"

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dumbbell.codes import Code
-from dumbbell.errors import DumbbellError, shortened
+from dumbbell.errors import DumbbellError, did_you_mean, shortened
 from dumbbell.show.chosen import Chosen
 from dumbbell.units import TIME, QuantityError, whole
 
@@ -94,7 +94,7 @@ def _time(text: str, end_ns: int) -> int:
     try:
         at_ns = whole(text, TIME)
     except QuantityError as error:
-        hint = f"; did you mean {error.nearest}?" if error.nearest else ""
+        hint = did_you_mean(error.nearest)
         raise DumbbellError(
             f"--at {shortened(text)}: {error.message}{hint}", code=error.code
         ) from None

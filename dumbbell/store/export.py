@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from dumbbell.codes import Code
-from dumbbell.errors import StoreError, nearest_name
+from dumbbell.errors import StoreError, did_you_mean, nearest_name
 from dumbbell.files.output import replacing
 from dumbbell.store.store import Store
 from dumbbell.store.tables import LARGE, SMALL
@@ -86,7 +86,7 @@ def _check(what: str, chosen: Sequence[str], known: Sequence[str]) -> None:
     for name in chosen:
         if name not in known:
             near = nearest_name(name, known)
-            hint = f"; did you mean {near}?" if near else ""
+            hint = did_you_mean(near)
             raise StoreError(
                 f"no {what} {name!r}{hint}; there are {', '.join(known)}", code=Code.SELECTION
             )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dumbbell.codes import Code
-from dumbbell.errors import StoreError, StoreWarning, nearest_name, shortened
+from dumbbell.errors import StoreError, StoreWarning, did_you_mean, nearest_name, shortened
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class Objects:
         for one in self.url.partition("://")[0].split("::"):
             if one not in known:
                 near = nearest_name(one, known)
-                hint = f"; did you mean {near}?" if near is not None else ""
+                hint = did_you_mean(near)
                 return f"there is no protocol {one}{hint}; allowed: s3, file and others of fsspec"
         return None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dumbbell.codes import Code
-from dumbbell.errors import DumbbellError, StoreError, nearest_name
+from dumbbell.errors import DumbbellError, StoreError, did_you_mean, nearest_name
 from dumbbell.store.collector import collector_paused
 from dumbbell.store.files import FileMark
 from dumbbell.store.index import Kept
@@ -88,7 +88,7 @@ def _unknown(error: str) -> str:
     if found is None:
         return f"the query is refused: {error}"
     near = nearest_name(found[1], TABLES)
-    hint = f"; did you mean {near}?" if near else ""
+    hint = did_you_mean(near)
     return f"the query is refused: no table {found[1]!r}{hint}; there are {', '.join(TABLES)}"
 
 

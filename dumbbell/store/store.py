@@ -28,7 +28,7 @@ from typing import Any
 import polars as pl
 
 from dumbbell.codes import Code
-from dumbbell.errors import StoreError, nearest_name, shortened, shown
+from dumbbell.errors import StoreError, did_you_mean, nearest_name, shortened, shown
 from dumbbell.files.whole import write_file
 from dumbbell.results import LazyResults, Results
 from dumbbell.runs import MEASURED, ExperimentInfo, Run, RunResult
@@ -418,7 +418,7 @@ class Store:
             raise StoreError(f"{self.path}: no experiment was run here", code=Code.NO_EXPERIMENT)
         names = [fields["name"] for fields in found.values()]
         near = nearest_name(experiment or "", names)
-        hint = f"; did you mean {near}?" if near is not None else ""
+        hint = did_you_mean(near)
         raise StoreError(
             f"{self.path}: no experiment {experiment!r}{hint}; there are {', '.join(names)}",
             code=Code.NO_EXPERIMENT,

@@ -30,7 +30,7 @@ from dumbbell.codes import Code
 from dumbbell.engines.linux import registers
 from dumbbell.engines.linux.modules import Module
 from dumbbell.engines.linux.source import Source
-from dumbbell.errors import EngineError, nearest_name
+from dumbbell.errors import EngineError, did_you_mean, nearest_name
 from dumbbell.files.cache import cache_folder
 from dumbbell.files.shipped import shipped
 from dumbbell.files.whole import write_file
@@ -171,7 +171,7 @@ def kernel_named(name: str) -> Kernel:
             f"no kernel from Debian's source ({there}); {_HOW_TO_BUILD}", code=Code.NO_KERNEL
         )
     near = nearest_name(name, named)
-    hint = f"; did you mean {near}?" if near is not None else ""
+    hint = did_you_mean(near)
     how = _HOW_TO_BUILD
     if _RELEASE.fullmatch(name):
         how = f"build it with: dumbbell kernel build --release {name}"
