@@ -1,6 +1,6 @@
 """Tables of README.md: `dumbbell study tables adsl-codel`.
 
-All parts on the simulator (two minutes), and with two repeats on the engine linux.
+All parts on the simulator (two minutes), and with four repeats on the engine linux.
 """
 
 from __future__ import annotations
@@ -78,5 +78,5 @@ def tables(runs: Runs) -> Iterator[Made]:
     yield PAGE, "latency", latency(ours["tables"])
     yield PAGE, "disciplines", disciplines(ours["tables"])
     if runs.allows("linux"):
-        theirs = as_json(runs.study(engine="linux", repeats=2))
+        theirs = as_json(runs.study(engine="linux", repeats=4))
         yield PAGE, "verdicts", verdicts(ours["claims"], theirs["claims"])
