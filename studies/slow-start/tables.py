@@ -1,6 +1,6 @@
 """Tables of README.md: `dumbbell study tables slow-start`.
 
-All parts on the simulator (a minute), and the part `kernel` with five repeats on a kernel, where
+All parts on the simulator (four minutes), and the part `kernel` with five repeats on a kernel, where
 there is one.
 """
 
