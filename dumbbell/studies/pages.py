@@ -103,6 +103,8 @@ def verdict_lines(
     ours: Sequence[Mapping[str, Any]],
     theirs: Sequence[Mapping[str, Any]] | None,
     number: Callable[[float | None], str],
+    *,
+    few: int | None = None,
 ) -> list[str]:
     """Table of the verdicts of both engines, with the intervals that decide.
 
@@ -110,17 +112,19 @@ def verdict_lines(
         ours: Claims of the simulator, as JSON.
         theirs: Claims of the kernel; None: it was not run.
         number: Writes a number.
+        few: Repeats on the kernel, if they are too few for a verdict: its values stand alone.
     """
-    heads = ["claim", "what", "simulator", "decided by (95 %)", "kernel"]
+    heads = ["claim", "what", "simulator", "decided by (95 %)"]
+    heads.append("kernel" if few is None else f"kernel, {few} repeats")
     kernel = {claim["id"]: claim for claim in theirs or ()}
     rows = []
     for claim in ours:
         low, high = (number(claim[one]) for one in ("low", "high"))
         decided = f"{number(claim['measured'])} [{low}, {high}]"
         other = kernel.get(claim["id"])
-        found = "–" if other is None else SIGNS[other["verdict"]]
-        if other is not None:
-            found += f", {number(other['measured'])}"
+        found = "–" if other is None else number(other["measured"])
+        if other is not None and few is None:
+            found = f"{SIGNS[other['verdict']]}, {found}"
         rows.append([claim["id"], claim["text"], SIGNS[claim["verdict"]], decided, found])
     return markdown(heads, rows)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -41,6 +42,8 @@ class Drawn:
     count: int
     runs: Floats = field(default_factory=lambda: np.empty(0))
     linear: bool = False
+    #: Bounds of a metric alone.
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def interval(self) -> Interval:
@@ -49,7 +52,9 @@ class Drawn:
         There is none with one repeat, nor where it has no end (a denominator that may be 0).
         """
         if self.linear and self.count > 1 and np.isfinite(self.runs).all():
-            return interval(self.runs)
+            found = interval(self.runs)
+            low, high = (float(np.clip(one, *self.bounds)) for one in (found.low, found.high))
+            return replace(found, low=low, high=high)
         known = self.draws[~np.isnan(self.draws)]
         low = high = float("nan")
         if self.count > 1 and known.size > CONFIDENCE * self.draws.size:
@@ -105,8 +110,9 @@ class Cells:
         values = runs[~np.isnan(runs)]
         if values.size == 0:
             return Drawn(float("nan"), np.full(DRAWS, np.nan), 0)
-        draws = draws_of_mean(values, METRICS[metric].bounds)
-        return Drawn(float(values.mean()), draws, int(values.size), runs, linear=True)
+        bounds = METRICS[metric].bounds
+        draws, count = draws_of_mean(values, bounds), int(values.size)
+        return Drawn(float(values.mean()), draws, count, runs, linear=True, bounds=bounds)
 
     def _by(self, metric: str, columns: tuple[str, ...]) -> Mapping[Row, list[Row]]:
         """Rows of the metric by the levels of some columns: divided once, looked up many times."""

@@ -37,6 +37,10 @@ class Verdict(StrEnum):
     INCONSISTENT = "inconsistent in the source"
 
 
+#: Verdicts of a case, from holding to failing.
+_WORSE = (Verdict.REPRODUCED, Verdict.WITHIN_NOISE, Verdict.NOT_REPRODUCED)
+
+
 @dataclass(frozen=True)
 class Case:
     """One case of a claim: `where`, what was published and what was measured.
@@ -245,7 +249,7 @@ def case_of(
     share = float(_holds(expect, drawn.draws).mean())
     verdict = _by_share(share) if drawn.count >= 2 else Verdict.WITHIN_NOISE
     margin = max(low - drawn.value, drawn.value - high)
-    distance = (1 - share) * 1e6 + margin / (1 + abs(drawn.value))
+    distance = _WORSE.index(verdict) * 1e6 + margin / (1 + abs(drawn.value))
     edge = min(abs(drawn.value - bound) for bound in (low, high))
     known = drawn.runs[np.isfinite(drawn.runs)]
     of_runs = float(_holds(expect, known).mean()) if known.size else math.nan

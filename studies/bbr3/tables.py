@@ -119,7 +119,11 @@ def tables(runs: Runs) -> Iterator[Made]:
     if not runs.allows("linux") or not {V1, V3} <= {kernel.name for kernel in kernels()}:
         return
     theirs = as_json(on_kernels(runs))
-    yield PAGE, "verdicts", verdict_lines(ours["claims"], theirs["claims"], number)
+    yield (
+        PAGE,
+        "verdicts",
+        verdict_lines(ours["claims"], theirs["claims"], number, few=KERNEL_REPEATS),
+    )
     yield PAGE, "shares", shares(ours["tables"], theirs["tables"])
     for part, factor in (("alone", "buffer"), ("loss", "loss"), ("uplink", "buffer")):
         yield PAGE, part, one_flow(ours["tables"], theirs["tables"], part, factor)

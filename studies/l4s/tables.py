@@ -14,6 +14,7 @@ from dumbbell.studies.pages import Made, Runs, as_json, markdown, number, verdic
 
 PAGE = "README.md"
 KERNEL = "prague"
+KERNEL_REPEATS = 2
 PARTS = ("coexistence", "queues", "published", "classic")
 Row = dict[str, Any]
 
@@ -137,5 +138,7 @@ def tables(runs: Runs) -> Iterator[Made]:
     yield PAGE, "classic", classic(ours["tables"]["classic"])
     yield PAGE, "ratios", ratios(ours["tables"]["published"])
     if runs.allows("linux") and KERNEL in {kernel.name for kernel in kernels()}:
-        theirs = as_json(runs.study(engine=f"linux:{KERNEL}", parts=PARTS, repeats=2))
-        yield PAGE, "verdicts", verdict_lines(ours["claims"], theirs["claims"], number)
+        engine = f"linux:{KERNEL}"
+        theirs = as_json(runs.study(engine=engine, parts=PARTS, repeats=KERNEL_REPEATS))
+        claims = ours["claims"], theirs["claims"]
+        yield PAGE, "verdicts", verdict_lines(*claims, number, few=KERNEL_REPEATS)

@@ -1,7 +1,7 @@
 """Tables of README.md: `dumbbell study tables slow-start`.
 
-All parts on the simulator (four minutes), and the part `kernel` with five repeats on a kernel, where
-there is one.
+All parts on the simulator (four minutes), and the part `kernel` with five repeats on a kernel,
+where there is one.
 """
 
 from __future__ import annotations
