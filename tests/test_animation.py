@@ -282,7 +282,7 @@ def test_a_run_that_kept_a_stretch_shows_that_stretch(tmp_path: Path) -> None:
     results = dumbbell.run(file)
     scene = scene_of_run(results, results.runs.row(0, named=True), results.hops, title="s")
     assert (scene.from_ns, scene.to_ns) == (1_000_000_000, 2_000_000_000)
-    with pytest.raises(DumbbellError, match="no packet in this stretch"):
+    with pytest.raises(DumbbellError, match="kept between 1 s and 2 s"):
         window = (3_000_000_000, 4_000_000_000)
         scene_of_run(
             results, results.runs.row(0, named=True), results.hops, title="s", window=window

@@ -98,7 +98,7 @@ REFUSED = {
     "elsewhere": (made(packet(0, 1, 5)), {"start_ms": 9}, "no packet from 9 to 5.0 ms; there are"),
     "backwards": (made(packet(0, 1, 5)), {"start_ms": 4, "end_ms": 2}, "no packet from 4 to 2 ms"),
     "wrong factor": (made(packet(0, 1, 5)), {"where": {"cc": "x"}}, "no factor 'cc'"),
-    "wrong flow": (made(packet(0, 1, 5)), {"flow": "g"}, "no packets are kept where flow is g"),
+    "wrong flow": (made(packet(0, 1, 5)), {"flow": "g"}, "no flow 'g'"),
     "too many": (made(*(packet(n, n, n + 5) for n in range(161))), {}, "161 packets are too many"),
 }
 
