@@ -38,15 +38,19 @@ def student(name: str, count: int) -> float:
 
 
 def ratio(count: int) -> float:
-    """The same for a claim: the ratio of two means of the same repeats, drawn jointly."""
+    """Share of intervals of a claim, a ratio of two means drawn jointly, that hold the true one.
+
+    Samples without an interval are left out.
+    """
     generator = _generator()
     shared, first, second = generator.normal(size=(3, _FEWER, count)) * math.sqrt(0.5)
     above = (10 + shared + first) @ weights(count, _DRAWS).T
     below = (5 + shared + second) @ weights(count, _DRAWS).T
     with np.errstate(divide="ignore", invalid="ignore"):
         drawn = np.maximum(above, 0) / np.maximum(below, 0)
-    held = [Drawn(2.0, one, count).interval for one in drawn]
-    return sum(not one.low > 2 and not one.high < 2 for one in held) / len(held)
+    found = [Drawn(2.0, one, count).interval for one in drawn]
+    held = [one.low <= 2 <= one.high for one in found if not math.isnan(one.low)]
+    return sum(held) / len(held)
 
 
 def _generator() -> np.random.Generator:

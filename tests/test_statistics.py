@@ -92,10 +92,11 @@ def test_coverage_is_95_percent_from_two_repeats_on() -> None:
     """Normal repeats: within three standard errors (1 %). Skewed ones: as the page says."""
     found = measured()
     assert table(found) in PAGE.read_text(encoding="utf-8")
-    for (normal, exponential, lognormal), ratio in found.values():
+    for count, ((normal, exponential, lognormal), ratio) in found.items():
         assert normal == pytest.approx(0.95, abs=0.0105)
         assert exponential > 0.87 and lognormal > 0.8
-        assert ratio > 0.93
+        # With two repeats, a ratio whose denominator may be 0 has no interval.
+        assert ratio > (0.88 if count == 2 else 0.93)
 
 
 def test_pairing_cancels_what_repeats_share() -> None:
