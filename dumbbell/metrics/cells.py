@@ -54,6 +54,15 @@ class Values:
         known = self.per_repeat(names, several)
         return fmean(known) if known else None
 
+    def mean_at_largest(self, other: Values) -> float | None:
+        """Mean over repeats of the value where `other` is largest in the repeat; None: unknown."""
+        known = [
+            self.of_repeats[repeat][name]
+            for repeat, own in sorted(other.of_repeats.items())
+            if (name := max(own, key=lambda one: own[one])) in self.of_repeats.get(repeat, {})
+        ]
+        return fmean(known) if known else None
+
     def interval(self, names: Collection[str] | None = None, several: Several = "mean") -> Interval:
         """Mean over repeats of the mean (or worst, …) of their flows, with its 95 % interval."""
         return interval(self.per_repeat(names, several))

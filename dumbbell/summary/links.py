@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from dumbbell.limits.pipes import pipes_of, rate_of
 from dumbbell.metrics import METRICS
@@ -119,25 +118,17 @@ _WORST: dict[str, Several] = {
 
 
 def worst(values: CellValues, cell: Levels) -> dict[str, float]:
-    """Mean over the repeats of the worst link of each run: in another repeat it may be another."""
+    """Mean over the repeats of the worst link of each run: in another repeat it may be another.
+
+    The median of the queueing delay is that of the queue with the largest 95th percentile.
+    """
     found = {
         field: values.of(_FIELDS[field], cell).mean(several=several)
         for field, several in _WORST.items()
     }
-    found["delay_p50_ms"] = _median_of_longest(values, cell)
+    longest = values.of(_FIELDS["delay_p95_ms"], cell)
+    found["delay_p50_ms"] = values.of(_FIELDS["delay_p50_ms"], cell).mean_at_largest(longest)
     return {field: value for field, value in found.items() if value is not None}
-
-
-def _median_of_longest(values: CellValues, cell: Levels) -> float | None:
-    """Median delay, in each run, of the queue with the largest 95th percentile; mean of them."""
-    medians = values.of(_FIELDS["delay_p50_ms"], cell).of_repeats
-    longest = values.of(_FIELDS["delay_p95_ms"], cell).of_repeats
-    known = [
-        medians[repeat][pipe]
-        for repeat, own in longest.items()
-        if (pipe := max(own, key=lambda name: own[name])) in medians.get(repeat, {})
-    ]
-    return fmean(known) if known else None
 
 
 def shown(links: Sequence[LinkLine]) -> list[LinkLine]:
