@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -207,9 +206,7 @@ def test_the_mend_silences_the_rule(before: str, after: str) -> None:
 def test_the_verb(tmp_path: Path) -> None:
     file = tmp_path / "wan.sh"
     file.write_text("# a long path\n" + ROOT + "netem delay 100ms\n")
-    began = time.monotonic()
     result = CliRunner().invoke(app, ["advise", str(file)])
-    assert time.monotonic() - began < 3
     assert result.exit_code == 1, result.output
     assert f"{file}:2 eth0: limit: netem's limit of 1000 packets" in result.stdout
     assert "mend: limit 11000" in result.stdout

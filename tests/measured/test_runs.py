@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
+import sys
 from pathlib import Path
 
 import pytest
@@ -201,15 +201,32 @@ def test_a_bad_file_keeps_no_other_out(place: Path) -> None:
     assert code == 2 and "did you mean iperf3?" in said
 
 
-@pytest.mark.slow
-def test_a_thousand_reports_take_five_seconds(tmp_path: Path) -> None:
-    """Processor time: this machine may have other work."""
+def calls_of_import(place: Path, reports: int) -> int:
+    """Calls of functions that adding so many reports makes: its work, on any machine."""
+    place.mkdir()
     report = tcp([[1_000_000] * 10])
-    files = [tmp_path / f"f{number}.json" for number in range(1000)]
+    files = [place / f"f{number}.json" for number in range(reports)]
     for number, file in enumerate(files):
         report["start"]["cookie"] = str(number)
         file.write_bytes(encoded(report))
-    began = time.process_time()
-    done = add_files(files, tmp_path / "s", Chosen())
-    assert done.runs == 1000
-    assert time.process_time() - began < 5
+    calls = 0
+
+    def count(_frame: object, event: str, _detail: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        done = add_files(files, place / "s", Chosen())
+    finally:
+        sys.setprofile(before)
+    assert done.runs == reports
+    return calls
+
+
+def test_the_work_of_an_import_grows_with_its_reports_and_no_faster(tmp_path: Path) -> None:
+    calls_of_import(tmp_path / "warm", 1)
+    few, many = (calls_of_import(tmp_path / str(reports), reports) for reports in (50, 200))
+    assert many < 4.2 * few
+    assert many < 200 * 20_000

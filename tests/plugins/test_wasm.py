@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +40,7 @@ IN_HOOKS = {
 def test_a_module_that_goes_wrong_fails_its_run_alone(name: str, tmp_path: Path) -> None:
     does, text = IN_HOOKS[name]
     (tmp_path / "bad.wasm").write_bytes(module(does))
-    began = time.monotonic()
     fails(tmp_path / "bad.wasm", tmp_path, text)
-    assert time.monotonic() - began < 10
 
 
 #: Modules that cannot be used, and the words of the message.

@@ -152,9 +152,10 @@ def test_an_answer_says_who_and_when(file: Path) -> None:
 
     engine = engine_named("sim")
     task = plan(load(file), engine)[0]
+    before = time.time()
     answer = execute_remotely("sim", engine.version, task.run, None)
     assert isinstance(answer, Answer) and answer.worker.endswith(f":{os.getpid()}")
-    assert abs(answer.begun_s + answer.result.wall_s - time.time()) < 5
+    assert before <= answer.begun_s <= time.time()
 
 
 @pytest.mark.parametrize(
@@ -165,15 +166,13 @@ def test_an_answer_says_who_and_when(file: Path) -> None:
         ("dask://", "no scheduler of Dask answers there"),
     ],
 )
-def test_a_cluster_that_is_not_there_is_told_within_ten_seconds(
+def test_a_cluster_that_is_not_there_is_told(
     address: str, words: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cluster_module.ANSWER_S < 10
     monkeypatch.setattr(cluster_module, "ANSWER_S", 1.0)
-    begin = time.monotonic()
     with pytest.raises(EngineError, match=words):
         dumbbell.run(file, executor=address)
-    assert time.monotonic() - begin < 10
 
 
 class Client:

@@ -62,14 +62,12 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     engine = FakeEngine(wait_s=0.1)
     timer = threading.Timer(0.6, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    begin = time.monotonic()
     with Store(tmp_path, write=True) as store:
         with pytest.raises(Interrupted) as raised:
             execute(loaded(GRID, repeats=100), engine, store, workers=2)
         assert 1 <= raised.value.done < 400
         assert raised.value.done == store.results().runs.height == len(engine.executed)
         assert "the same command goes on from there" in str(raised.value)
-    assert time.monotonic() - begin < 5
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
