@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 import polars as pl
 
 from dumbbell.console.words import many
+from dumbbell.errors import did_you_mean, nearest_name
 from dumbbell.rows import Where, parts_of, repeat_of, repeats_range, repeats_words, runs_of
 from dumbbell.runs import ExperimentInfo
 
@@ -42,6 +43,14 @@ class LazyTables(Protocol):
 
 #: Words in place of the folder of a store.
 IN_MEMORY = "none, these are in memory"
+
+
+def _check_names(tables: Mapping[str, object]) -> None:
+    known = [field.name for field in fields(Results) if field.name != "experiment"]
+    for name in tables:
+        if name not in known:
+            hint = did_you_mean(nearest_name(name, known))
+            raise ValueError(f"{name}: no table of results{hint}; there are {', '.join(known)}")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -131,7 +140,8 @@ class Results:
         return repeats_words(self.repeats_range)
 
     def with_tables(self, **tables: pl.DataFrame) -> Results:
-        """Copy with other tables."""
+        """Copy with other tables. Raises `ValueError` for a name that is none."""
+        _check_names(tables)
         known = {field.name: getattr(self, field.name) for field in fields(self)}
         return Results(**{**known, **tables})
 
@@ -241,6 +251,7 @@ class LazyResults(Results):
 
     def with_tables(self, **tables: pl.DataFrame) -> Results:
         """See :meth:`Results.with_tables`."""
+        _check_names(tables)
         made = object.__new__(LazyResults)
         made.__dict__.update({**self.__dict__, **tables})
         return made

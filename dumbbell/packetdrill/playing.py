@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from dumbbell._core import Monitor
-from dumbbell.packetdrill.plan import Plan, Played, Verdict
+from dumbbell.packetdrill.plan import Plan, Played, Verdict, not_played
 from dumbbell.packetdrill.suite import Script
 
 
@@ -43,6 +43,8 @@ def play_all(
     monitor = Monitor()
 
     def one(script: Script) -> Played:
+        if script.unreadable is not None:
+            return not_played(script, *script.unreadable)
         first = player.play(script, plan, monitor)
         for _ in range(repeats - 1):
             again = player.play(script, plan, monitor)

@@ -26,26 +26,32 @@ class Script:
         path: Its file, absolute.
         name: Its file, from the folder that was given.
         text: What is in it.
+        unreadable: Why it could not be read, and at which line (0: none); None: it could.
     """
 
     path: Path
     name: str
     text: str
+    unreadable: tuple[str, int] | None = None
 
 
 def find_scripts(places: Sequence[Path]) -> list[Script]:
     """Scripts of files and of folders with all that is below them, each once, in order.
 
+    A script of a folder that cannot be read does not keep the others from being played.
+
     Raises:
-        DumbbellError: A place has none, or a file cannot be read.
+        DumbbellError: A place has none, or a file that was named cannot be read.
     """
     found: dict[Path, str] = {}
+    below: set[Path] = set()
     for place in places:
         if place.is_dir():
             inside = sorted(place.rglob(f"*{_SUFFIX}"))
             if not inside:
                 raise _wrong(f"{place}: no script: no file ends with {_SUFFIX}")
             found.update({path.absolute(): str(path.relative_to(place)) for path in inside})
+            below.update(path.absolute() for path in inside)
         else:
             found.setdefault(place.absolute(), place.name)
     if len(found) > MOST_SCRIPTS:
@@ -53,20 +59,22 @@ def find_scripts(places: Sequence[Path]) -> list[Script]:
     counts = Counter(found.values())
     # Two folders may have scripts of one name.
     named = {path: name if counts[name] == 1 else str(path) for path, name in found.items()}
-    return [Script(path, name, _text(path)) for path, name in named.items()]
+    return [_script(path, name, path in below) for path, name in named.items()]
 
 
-def _text(path: Path) -> str:
+def _script(path: Path, name: str, of_folder: bool) -> Script:
     try:
         content = read_file(path, MOST_BYTES)
-        return content.decode("utf-8-sig")
+        return Script(path, name, content.decode("utf-8-sig"))
     except TooLargeError as error:
-        raise _wrong(f"{path}: {error}") from None
+        why, line = str(error), 0
     except OSError as error:
-        raise _wrong(f"{path}: {error.strerror or error}") from None
+        why, line = error.strerror or str(error), 0
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise _wrong(f"{path}: line {line}: not UTF-8") from None
+        why, line = "not UTF-8", content[: error.start].count(b"\n") + 1
+    if of_folder:
+        return Script(path, name, "", (why, line))
+    raise _wrong(f"{path}: line {line}: {why}" if line else f"{path}: {why}")
 
 
 def defined(given: Sequence[str]) -> list[tuple[str, str]]:

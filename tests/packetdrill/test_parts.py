@@ -14,7 +14,9 @@ from dumbbell.engines.linux import launch
 from dumbbell.errors import DumbbellError, EngineError
 from dumbbell.packetdrill import display
 from dumbbell.packetdrill.code import Evaluator, Failed
+from dumbbell.packetdrill.model import Model
 from dumbbell.packetdrill.plan import Plan, Played, Seen, Verdict, judged
+from dumbbell.packetdrill.playing import play_all
 from dumbbell.packetdrill.suite import MOST_BYTES, Script, defined, find_scripts
 
 SCRIPT = Script(Path("/s/a.pkt"), "a.pkt", "0 socket(..., 1, 6) = 3\n")
@@ -127,6 +129,16 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     assert wrong(bad).endswith("bad.pkt: line 2: not UTF-8")
     bad.write_bytes(b" " * (MOST_BYTES + 1))
     assert f"larger than {MOST_BYTES} bytes" in wrong(bad)
+
+
+def test_a_script_of_a_folder_that_cannot_be_read_keeps_no_other_from_being_played(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "bad.pkt").write_bytes(b"0 a\n\xff\n")
+    (tmp_path / "good.pkt").write_text("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n")
+    bad, good = play_all(Model(None), find_scripts([tmp_path]), Plan(), workers=1)
+    assert (bad.failed, bad.line, bad.message) == (True, 2, "not UTF-8")
+    assert good.passed
 
 
 def test_definitions() -> None:
