@@ -94,7 +94,7 @@ check: build lint
 		-m "not slow and not kernel and not browser and not root and not peers"
 
 # Processor time beyond tests/budget.toml is an error. Files with a long budget are first.
-PYTEST = $(BIN)/pytest --numprocesses "$$(nproc)" --maxprocesses 8 --dist loadfile \
+PYTEST = $(BIN)/pytest --numprocesses "$$(( $$(nproc) + 1 ))" --maxprocesses 8 --dist loadfile \
 	--no-loadscope-reorder --durations 20
 
 # Kernels are built beside the lint and the tests in Rust. Without a usable kernel one test fails with

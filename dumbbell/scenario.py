@@ -262,7 +262,7 @@ class SourceOf(TypedDict, total=False):
 
 
 #: The sending application.
-Source = Literal["session", "subflow"] | SourceOf
+Source = Literal["session", "messages", "subflow"] | SourceOf
 
 #: Implementation of TCP.
 TcpStack = Literal["linux", "smoltcp"]

@@ -126,6 +126,15 @@ def test_messages_follow_each_other(tmp_path: Path) -> None:
     assert (results.transfers["first_byte_ns"] == -1).all()
 
 
+def test_the_flow_of_messages_is_that_of_their_data(tmp_path: Path) -> None:
+    """Its sender is the client: goodput, window and bottleneck are of the direction of the data."""
+    (flow,) = run(tmp_path, "interval: 100 ms, count: 8", MESSAGES).flows.to_dicts()
+    assert flow["delivered_bytes"] == 8 * 50 * 1024
+    # Each 36 segments; the window is full once, at the start.
+    assert flow["data_packets"] == 8 * 36
+    assert flow["cwnd_max_packets"] >= 36
+
+
 def test_drawn_times_and_sizes_have_their_means_and_the_seed_decides(tmp_path: Path) -> None:
     more = "per_second: 400, connections: 60, stop: 1900 ms, nodelay: true"
     text = ONE.replace("300 bytes", "{exponential: 2000 bytes}")

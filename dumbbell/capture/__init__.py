@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from dumbbell import _core
 from dumbbell.capture import pieces
 from dumbbell.capture.classes import DEFAULT_CLASSES, SizeClass, classified
+from dumbbell.capture.notes import order_notes
 from dumbbell.capture.together import needed, together
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError, nearest_name
@@ -111,6 +112,7 @@ def _totals(file: dict[str, Any]) -> dict[str, Any]:
         "packets_per_s": packets / seconds if seconds else None,
         "bits_per_s": 8 * size / seconds if seconds else None,
         "packet_mean_bytes": size / packets if packets else None,
+        "notes": order_notes(file),
     }
 
 

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dumbbell.capture.notes import header_notes
 from dumbbell.console.words import many, noun
 from dumbbell.metrics.numbers import number
 
@@ -23,12 +24,13 @@ def shown(found: dict[str, Any]) -> RenderableType:
     """Totals, rate, lengths, size classes, the largest conversations and connections."""
     file = found["file"]
     lines = [Text(file["name"], style="bold"), Text(_totals(file))]
-    lines += [Text(words) for words in _headers(found)]
+    lines += [Text(words) for words in header_notes(found, SHOWN)]
     lines += [Text(f"at byte {one['offset']}: {one['message']}") for one in file["problems"][:10]]
     if file["problem_count"] > 10:
         lines.append(Text(f"… and {file['problem_count'] - 10} more problems"))
     if file["broken"]:
         lines.append(Text(f"the file breaks off: {file['broken']}"))
+    lines += [Text(words) for words in file["notes"]]
     lines += _rate(found["rates"])
     tables = [_interfaces(found["interfaces"]), _lengths(found["lengths"])]
     tunnels = dict.fromkeys(row["tunnel"] for row in found["conversations"] if row["tunnel"])
@@ -60,36 +62,6 @@ def _totals(file: dict[str, Any]) -> str:
     if file["truncated_packets"]:
         words.append(f"{file['truncated_packets']:,} cut short".replace(",", " "))
     return ", ".join(words)
-
-
-def _headers(found: dict[str, Any]) -> list[str]:
-    """Link types, protocols of frames without IP, and number of tunnels not decoded."""
-    file = found["file"]
-    links = [f"{one['link_type']} ({one['packets']})" for one in found["link_types"]]
-    if len(links) == 1:
-        links = [found["link_types"][0]["link_type"]]
-    words = [f"link type: {', '.join(links)}"] if links else []
-    kinds = found["skipped"]
-    if kinds:
-        named = [f"{one['packets']} {one['what']}" for one in kinds[:SHOWN]]
-        rest = ", …" if len(kinds) > SHOWN else ""
-        words.append(f"without IP: {file['packets_without_ip']}: {', '.join(named)}{rest}")
-    if file["tunnels_not_entered"]:
-        words.append(
-            many(file["tunnels_not_entered"], "packet")
-            + " with more nested tunnels than are decoded"
-        )
-    cut = sum(row["cut_options_packets"] for row in found["connections"])
-    if cut:
-        words.append(
-            f"the snap length cuts the TCP options of {many(cut, 'packet')}: their SACK blocks, "
-            "timestamps and, in a handshake, window scale are unknown"
-        )
-    if file["joined_frames"]:
-        words.append(
-            f"{many(file['joined_frames'], 'A-MSDU')}; only the first packet of each is read"
-        )
-    return words
 
 
 def _bytes(size: float) -> str:

@@ -150,7 +150,7 @@ class Listing:
             names |= {one["name"] for one in spec["connections"]}
             for flow in spec["flows"]:
                 source = flow["traffic"].get("tcp", {}).get("source")
-                names |= {flow["name"]} if source != "session" else set()
+                names |= {flow["name"]} if source not in ("session", "messages") else set()
         return names
 
     def _equals(self, found: pl.DataFrame) -> pl.DataFrame:

@@ -49,7 +49,7 @@ def chosen(path: str | Path, connection: int | None) -> tuple[dict[str, Any], li
         if one["connection"] == row["connection"] and one["direction"] != row["direction"]
     )
     row = {**row, "peer": next(peers, None)}
-    notes = damage(found["file"])
+    notes = damage(found["file"]) + found["file"]["notes"]
     others = len({one["connection"] for one in found["connections"]}) - 1
     if connection is None and others:
         notes.append(

@@ -58,11 +58,16 @@ PROGRAM_NS = 6_000
 TICKS_NS = 5 * PROGRAM_NS
 
 
-def both(text: str, folder: Path) -> pl.DataFrame:
-    """Rows of `transfers` of both engines side by side."""
+def runs(text: str, folder: Path) -> tuple[dumbbell.Results, dumbbell.Results]:
+    """Results of the simulator and of the kernel."""
     file = folder / "e.yaml"
     file.write_text(text, encoding="utf-8")
-    ours, kernel = (dumbbell.run(file, engine=engine).transfers for engine in ("sim", "linux"))
+    return dumbbell.run(file, engine="sim"), dumbbell.run(file, engine="linux")
+
+
+def both(text: str, folder: Path) -> pl.DataFrame:
+    """Rows of `transfers` of both engines side by side."""
+    ours, kernel = (found.transfers for found in runs(text, folder))
     assert ours.height == kernel.height
     keys = [name for name in KEYS if name in ours.columns]
     both = ours.join(kernel, on=keys, suffix="_linux", maintain_order="left")
@@ -110,3 +115,17 @@ def test_an_open_loop_and_messages_are_those_of_the_kernel(tmp_path: Path) -> No
     assert (found["transfer_bytes"] == found["transfer_bytes_linux"]).all()
     # Requests wait for each other: what the program took adds up.
     assert found["apart"].abs().max() <= 20 * PROGRAM_NS  # type: ignore[operator]
+
+
+#: Columns of a flow that both engines have alike; times differ by what the program takes.
+FLOW = ("delivered_bytes", "data_packets", "cwnd_max_packets", "retransmitted_packets")
+
+
+def test_the_flow_of_messages_is_that_of_their_data_on_both_engines(tmp_path: Path) -> None:
+    ours, kernel = (found.flows.sort("flow") for found in runs(OPEN, tmp_path))
+    assert ours.select("flow", *FLOW).equals(kernel.select("flow", *FLOW))
+    blocks = ours.filter(pl.col("flow") == "blocks-1")
+    assert blocks["delivered_bytes"].to_list() == [30 * 40 * 1024]
+    for column in ("established_ns", "last_delivery_ns"):
+        apart = (ours[column] - kernel[column]).abs().max()
+        assert apart <= 20 * PROGRAM_NS, column  # type: ignore[operator]

@@ -84,6 +84,8 @@ def test_a_table_is_made_when_it_is_asked_for(
     other = found.with_tables(flows=found.flows.head(1))
     assert (other.flows.height, other.samples.height) == (1, found.samples.height)
     assert made == ["samples", "flows"]
+    with pytest.raises(ValueError, match=r"flow: no table of results; did you mean flows\?"):
+        found.with_tables(flow=found.flows)
     (part,) = found.parts("queues", ["pipe"])
     assert part.columns == ["run", "pipe"]
     repeat = found.of_repeat("queues", {"cc": "cubic"}, 1)

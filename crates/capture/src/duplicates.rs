@@ -1,6 +1,6 @@
 //! Detection of frames captured twice: mirror ports that copy both directions of a port, captures
-//! of all interfaces of a host (`any`). The TCP packet repeats within a millisecond; Ethernet
-//! addresses, tags, hop limit and checksums may differ.
+//! of all interfaces of a host (`any`), captures of several places in one file. The TCP packet repeats;
+//! Ethernet addresses, tags, hop limit and checksums may differ.
 
 use crate::connection::EarlierCapture;
 use crate::decode::IpPacket;
@@ -9,7 +9,10 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash, Hasher};
 
-/// Maximum time between two captures of a frame.
+/// Maximum time between two captures of a frame with an identification, which no retransmission
+/// repeats: the places of a merged file may be far apart.
+const IDENTIFIED_WITHIN_NS: i64 = 1_000_000_000;
+/// Maximum time between two captures of a frame without one.
 const WITHIN_NS: i64 = 1_000_000;
 /// Maximum number of packets kept.
 const PACKETS_MAX: usize = 1 << 13;
@@ -31,7 +34,7 @@ struct Last {
     times: u32,
 }
 
-/// Packets of the last millisecond.
+/// Packets of the last second.
 #[derive(Debug, Default)]
 pub(crate) struct Duplicates {
     hasher: DefaultHashBuilder,
@@ -40,6 +43,17 @@ pub(crate) struct Duplicates {
     /// SYNs and data packets.
     packets: u64,
     again: u64,
+    /// Frames captured twice farther apart than one place explains.
+    apart: Apart,
+}
+
+/// Frames captured again after more than [`WITHIN_NS`], and the sum of these times.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Apart {
+    /// Frames.
+    pub packets: u64,
+    /// Sum of the times, ns.
+    pub sum_ns: i64,
 }
 
 impl Duplicates {
@@ -59,7 +73,7 @@ impl Duplicates {
         let before = self.latest.get(&key).copied();
         let before = before.filter(|last| match (last.identification, identification) {
             (Some(one), Some(other)) => one == other,
-            (None, None) => true,
+            (None, None) => now_ns.saturating_sub(last.now_ns) <= WITHIN_NS,
             _ => false,
         });
         let times = before.map_or(0, |last| last.times.saturating_add(1));
@@ -69,16 +83,22 @@ impl Duplicates {
             self.packets += 1;
             self.again += u64::from(before.is_some());
         }
-        before.map(|last| EarlierCapture {
-            after_ns: now_ns.saturating_sub(last.now_ns),
-            identified: identification.is_some(),
-            odd: times % 2 == 1,
-        })
+        let after_ns = now_ns.saturating_sub(before?.now_ns);
+        if after_ns > WITHIN_NS {
+            self.apart.packets += 1;
+            self.apart.sum_ns = self.apart.sum_ns.saturating_add(after_ns);
+        }
+        Some(EarlierCapture { after_ns, identified: identification.is_some(), odd: times % 2 == 1 })
     }
 
     /// Returns true if this file contains frames twice.
     pub(crate) fn duplicated(&self) -> bool {
         self.again > 0 && self.again * ONE_IN >= self.packets
+    }
+
+    /// Frames that were captured at two places.
+    pub(crate) fn apart(&self) -> Apart {
+        self.apart
     }
 
     fn key(&self, of: (u32, u32, usize), packet: &IpPacket<'_>) -> u64 {
@@ -93,7 +113,8 @@ impl Duplicates {
 
     fn forget(&mut self, now_ns: i64) {
         while let Some(&(at_ns, key)) = self.order.front() {
-            if now_ns.saturating_sub(at_ns) <= WITHIN_NS && self.order.len() < PACKETS_MAX {
+            let kept = now_ns.saturating_sub(at_ns) <= IDENTIFIED_WITHIN_NS;
+            if kept && self.order.len() < PACKETS_MAX {
                 return;
             }
             self.order.pop_front();

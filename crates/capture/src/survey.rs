@@ -5,7 +5,7 @@ use crate::connection::stream::Verdict;
 use crate::connection::PacketInfo;
 use crate::connections::Connections;
 use crate::decode::{self, Address, Encapsulation, IpPacket, LinkType, Outer, Skipped, TCP, UDP};
-use crate::duplicates::Duplicates;
+use crate::duplicates::{Apart, Duplicates};
 use crate::file::Record;
 use crate::fragments::Fragments;
 use crate::icmp::{IcmpError, IcmpErrors, Matched, Message};
@@ -138,6 +138,8 @@ pub struct Survey {
     pub unread: u64,
     /// First and last timestamp.
     pub times_ns: Option<(i64, i64)>,
+    /// Frames whose timestamp is before that of the frame before them.
+    pub disordered: u64,
     /// Frames by length: the bins of [`LENGTH_BINS`] and one above.
     pub lengths: [Counted; LENGTH_BINS.len() + 1],
     /// Frames by interface.
@@ -185,6 +187,7 @@ impl Default for Survey {
             aggregated: 0,
             unread: 0,
             times_ns: None,
+            disordered: 0,
             lengths: [Counted::default(); LENGTH_BINS.len() + 1],
             interfaces: Vec::new(),
             rates: Rates::new(RATE_BINS_MAX),
@@ -287,6 +290,11 @@ impl Survey {
         self.total.packets + self.passed_over
     }
 
+    /// Frames that were captured at two places.
+    pub fn apart(&self) -> Apart {
+        self.duplicates.apart()
+    }
+
     /// Skips a record but counts it in the frame numbers.
     pub fn pass_over(&mut self) {
         self.passed_over += 1;
@@ -312,7 +320,9 @@ impl Survey {
         self.links.add(record.link, LinkType::MIXED);
         self.truncated += u64::from(record.data.len() < bytes as usize);
         if let Some(now) = record.time_ns {
-            self.now_ns = now.clamp(0, TIME_MAX_NS);
+            let now_ns = now.clamp(0, TIME_MAX_NS);
+            self.disordered += u64::from(self.times_ns.is_some() && now_ns < self.now_ns);
+            self.now_ns = now_ns;
             self.times_ns = spanning(self.times_ns, now);
             self.rates.add(self.now_ns, [1, u64::from(bytes)]);
             self.busiest.add(self.now_ns, u64::from(bytes));

@@ -152,6 +152,44 @@ fn a_frame_later_or_with_another_identification_is_no_double() {
 }
 
 #[test]
+fn a_file_of_two_places_has_copies_and_no_retransmissions() {
+    for apart in [1500 * US, 15_000 * US] {
+        let mut survey = Survey::default();
+        let mut frames = Vec::new();
+        for (number, (at, packet)) in transfer(200).into_iter().enumerate() {
+            let packet = Tcp { identification: number as u16 + 1, ..packet };
+            // The second place is behind the first one for the client's packets, before it for the server's.
+            frames.push((at, packet));
+            frames.push((at + apart, Tcp { hops: 63, ..packet }));
+        }
+        frames.sort_by_key(|(at, _)| *at);
+        for (at, packet) in &frames {
+            packet.pass(&mut survey, *at, false);
+        }
+        let connection = first(&survey);
+        let [client, server] = &connection.sides;
+        let Some(stream) = &client.stream else { panic!("no data was seen") };
+        let copies = stream.counters.duplicates + client.duplicates + server.duplicates;
+        assert_eq!(copies, frames.len() as u64 / 2);
+        assert_eq!((stream.counters.retransmitted, server.duplicate_acks), ([0; 6], 0));
+        let found = survey.apart();
+        assert_eq!(found.packets, copies);
+        assert_eq!(found.sum_ns, apart * copies as i64);
+        assert_eq!(survey.disordered, 0);
+    }
+}
+
+#[test]
+fn frames_before_their_predecessors_are_counted() {
+    let mut survey = Survey::default();
+    for (number, at_us) in [10, 20, 15, 30, 29, 29].into_iter().enumerate() {
+        let packet = Tcp::of(0, ACK, 1000 + 1000 * number as u32, 2000, 1000);
+        packet.pass(&mut survey, at_us * US, false);
+    }
+    assert_eq!(survey.disordered, 2);
+}
+
+#[test]
 fn identifications_that_another_connection_of_the_host_used_are_not_missing() {
     let labels = |others: u32| {
         let mut survey = Survey::default();

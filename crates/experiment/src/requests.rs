@@ -68,6 +68,14 @@ impl Requests {
         (1..=self.connections).map(|number| format!("{}-{number}", self.name)).collect()
     }
 
+    /// Source of the flows, and the hosts at which they begin and end. Messages go from the client.
+    pub(crate) fn direction(&self) -> (&'static str, &str, &str) {
+        match self.response {
+            Some(_) => ("session", &self.server, &self.client),
+            None => ("messages", &self.client, &self.server),
+        }
+    }
+
     /// Form of the scenario.
     pub(crate) fn scenario(&self) -> Value {
         json!({

@@ -1,12 +1,14 @@
 //! Requests and responses over persistent connections, as remote procedure calls, and messages without
 //! a response.
 //!
-//! Connections are flows with the source `session`, from the server to the client, which opens them. A
-//! connection has one request at a time. Times and sizes are drawn from the seed, alike on all engines.
+//! Connections are flows with the source `session`, from the server to the client, which opens them. Of
+//! messages they are flows with the source `messages`, from the client. A connection has one request at a
+//! time. Times and sizes are drawn from the seed, alike on all engines.
 
 use crate::arrivals::{unit, Size};
 use crate::rng::Rng;
 use crate::units::Span;
+use crate::writer::Source;
 use serde::{Deserialize, Serialize};
 
 /// A client that sends requests to a server.
@@ -87,6 +89,15 @@ pub fn writes(bytes: u64, count: u32) -> impl Iterator<Item = u64> {
 }
 
 impl Requests {
+    /// Source of its flows.
+    pub fn source(&self) -> Source {
+        if self.response.is_some() {
+            Source::Session
+        } else {
+            Source::Messages
+        }
+    }
+
     /// Mean number of requests in a run of this duration; `None`: responses decide.
     pub fn expected(&self, duration: Span) -> Option<f64> {
         let Load::Open { interval, .. } = self.load else { return None };

@@ -47,7 +47,7 @@ impl Scenario {
             let message = format!("{name} is already the name of another connection or flow");
             return error(format!("{at}.name"), message);
         }
-        if matches!(connection.source, Source::Session | Source::Subflow) {
+        if connection.source.is_driven() || connection.source == Source::Subflow {
             return error(format!("{at}.source"), "bulk, periodic or on_off is needed");
         }
         connection.source.check(&format!("{at}.source"))?;

@@ -31,7 +31,7 @@ impl Scenario {
                 return error(format!("{at}.name"), format!("{} is taken", requests.name));
             }
             self.check_requests_of(&at, requests)?;
-            check_connections(&at, &requests.connections, flows, &mut None)?;
+            check_connections(&at, &requests.connections, requests.source(), flows, &mut None)?;
         }
         Ok(())
     }

@@ -17,9 +17,7 @@ impl Scenario {
         let mut of_sessions: BTreeMap<&str, &Flow> = self
             .flows
             .iter()
-            .filter(
-                |flow| matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.source == Source::Session),
-            )
+            .filter(|flow| matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.source.is_driven()))
             .map(|flow| (flow.name.as_str(), flow))
             .collect();
         for (i, session) in self.sessions.iter().enumerate() {
@@ -84,7 +82,7 @@ fn check_origin<'a>(
     flows: &mut BTreeMap<&'a str, &'a Flow>,
     client: &mut Option<&'a str>,
 ) -> Result<(), ScenarioError> {
-    check_connections(at, &origin.connections, flows, client)?;
+    check_connections(at, &origin.connections, Source::Session, flows, client)?;
     if origin.setup.len() > SETUP_MAX {
         return error(format!("{at}.setup"), format!("more than {SETUP_MAX} exchanges"));
     }
@@ -96,10 +94,12 @@ fn check_origin<'a>(
     Ok(())
 }
 
-/// Checks that all connections join one server and `client`, and takes them from `flows`.
+/// Checks that all connections have this source and join one server and `client`, and takes them from
+/// `flows`.
 pub(crate) fn check_connections<'a>(
     at: &str,
     connections: &[String],
+    source: Source,
     flows: &mut BTreeMap<&'a str, &'a Flow>,
     client: &mut Option<&'a str>,
 ) -> Result<(), ScenarioError> {
@@ -109,21 +109,28 @@ pub(crate) fn check_connections<'a>(
     let mut server = None;
     for (i, name) in connections.iter().enumerate() {
         let at = format!("{at}.connections[{i}]");
-        let Some(flow) = flows.remove(name.as_str()) else {
-            let message = format!("{name} is no flow with source session, or another session's");
+        let found = flows.remove(name.as_str());
+        let Some(flow) = found.filter(|flow| has_source(flow, source)) else {
+            let word = if source == Source::Messages { "messages" } else { "session" };
+            let message = format!("{name} is no flow with source {word}, or another session's");
             return error(at, message);
         };
-        if *client.get_or_insert(&flow.to) != flow.to {
-            return error(at, format!("{name} goes to {}, others to another client", flow.to));
+        let (of_server, of_client) = match source {
+            Source::Messages => (&flow.to, &flow.from),
+            _ => (&flow.from, &flow.to),
+        };
+        if *client.get_or_insert(of_client) != of_client {
+            return error(at, format!("{name} has client {of_client}, others another one"));
         }
-        if *server.get_or_insert(&flow.from) != &flow.from {
-            return error(
-                at,
-                format!("{name} comes from {}, others from another server", flow.from),
-            );
+        if *server.get_or_insert(of_server) != of_server {
+            return error(at, format!("{name} has server {of_server}, others another one"));
         }
     }
     Ok(())
+}
+
+fn has_source(flow: &Flow, source: Source) -> bool {
+    matches!(&flow.traffic, Traffic::Tcp(tcp) if tcp.source == source)
 }
 
 fn check_bytes(at: &str, field: &str, bytes: u64) -> Result<(), ScenarioError> {

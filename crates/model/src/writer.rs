@@ -56,11 +56,18 @@ pub enum Source {
     },
     /// Server of a session, which opens the connection from the other end.
     Session,
+    /// Client that opens the connection and sends messages, which the server does not answer.
+    Messages,
     /// Subflow: carries the data that the scheduler of a Multipath TCP connection assigns.
     Subflow,
 }
 
 impl Source {
+    /// Returns true if a session, or a client with requests, drives the connection.
+    pub fn is_driven(self) -> bool {
+        matches!(self, Self::Session | Self::Messages)
+    }
+
     /// Sleep after each fill of the send buffer; `None`: it does not sleep.
     pub fn rests(self) -> Option<Span> {
         match self {
@@ -83,7 +90,7 @@ impl Source {
             Self::Bulk { bytes, .. } | Self::Periodic { bytes, .. } | Self::OnOff { bytes, .. } => {
                 bytes
             }
-            Self::Session | Self::Subflow => None,
+            Self::Session | Self::Messages | Self::Subflow => None,
         }
     }
 
@@ -103,7 +110,7 @@ impl Source {
                 "on_off"
             }
             // Checked with their session or connection.
-            Self::Session | Self::Subflow => return Ok(()),
+            Self::Session | Self::Messages | Self::Subflow => return Ok(()),
         };
         above_zero(at, &format!("{kind}.bytes"), self.total().unwrap_or(1))
     }
@@ -116,7 +123,7 @@ impl Source {
                 let chunks = seconds * 1e9 / interval.as_ns() as f64;
                 chunks * (chunk_bytes as f64 / payload_bytes).ceil()
             }
-            Self::Bulk { .. } | Self::Session | Self::Subflow => f64::INFINITY,
+            Self::Bulk { .. } | Self::Session | Self::Messages | Self::Subflow => f64::INFINITY,
         };
         self.total().map_or(most, |bytes| most.min(bytes as f64 / payload_bytes))
     }
@@ -172,7 +179,7 @@ impl Writer {
                     next.max(until + self.lasts(off, exponential))
                 })
             }
-            Source::Session | Source::Subflow => None,
+            Source::Session | Source::Messages | Source::Subflow => None,
         };
         self.allowed = self.allowed.min(self.source.total().unwrap_or(u64::MAX));
     }
@@ -205,7 +212,7 @@ impl Writer {
     pub fn fills_room(&self) -> bool {
         match self.source {
             Source::Bulk { .. } => self.source.rests().is_none(),
-            Source::Session => true,
+            Source::Session | Source::Messages => true,
             Source::Periodic { .. } | Source::OnOff { .. } | Source::Subflow => false,
         }
     }

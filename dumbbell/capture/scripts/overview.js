@@ -17,6 +17,7 @@ function totals(file) {
   }
   const told = one.problems.map((/** @type {Row} */ p) => element("li", {}, `at byte ${p.offset}: ${p.message}`));
   if (one.broken) told.push(element("li", {}, `the file breaks off: ${one.broken}`));
+  told.push(...one.notes.map((/** @type {string} */ words) => element("li", {}, words)));
   return [element("p", { class: "lead" }, words.join(" · ")), ...(told.length ? [element("ul", {}, ...told)] : [])];
 }
 

@@ -40,7 +40,7 @@ pub struct PacketInfo {
     pub shared_counter: bool,
     /// True with a congestion mark (CE, RFC 3168 §5).
     pub congestion: bool,
-    /// Earlier capture of an identical packet within a millisecond.
+    /// Earlier capture of an identical packet: within a millisecond, or a second if it is identified.
     pub earlier: Option<EarlierCapture>,
     /// True if this capture contains frames twice.
     pub duplicated: bool,

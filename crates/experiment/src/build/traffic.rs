@@ -219,7 +219,8 @@ impl Builder<'_> {
                 let at = below(&requests.at, "name");
                 return Refusal::new(&at, message).code(Code::FlowTaken).err();
             }
-            let transport = requests.stream.transport("session".into(), [None, None]);
+            let (source, from, to) = requests.direction();
+            let transport = requests.stream.transport(source.into(), [None, None]);
             for name in requests.flows() {
                 if !self.flow_names.insert(name.clone()) {
                     let message = format!("two flows are named {name}");
@@ -229,8 +230,8 @@ impl Builder<'_> {
                 self.flows.push(json!({
                     "name": name,
                     "group": requests.group,
-                    "from": requests.server,
-                    "to": requests.client,
+                    "from": from,
+                    "to": to,
                     "start_ns": 0,
                     "stop_ns": null,
                     "start_jitter_ns": 0,

@@ -128,7 +128,7 @@ sections! {
         opt("empirical", list(Kind::Section(point), 1, 10000, false), "Distribution given by points of its CDF."),
     ]).one_of(&["fixed", "exponential", "lognormal", "pareto", "empirical"]);
     requests = section("RequestsSpec", "A client that sends requests to a server over persistent connections.", vec![
-        need("name", Kind::Name, "Name of the requests. Their connections are flows called name-1, name-2 and so on."),
+        need("name", Kind::Name, "Name of the requests. Their connections are flows called name-1, name-2 and so on, from the server to the client; of messages from the client."),
         opt("group", Kind::Name, "Group of the requests in metrics. By default their name."),
         need("client", Kind::Name, "Host that sends requests and opens the connections."),
         need("server", Kind::Name, "Host that responds."),

@@ -39,7 +39,7 @@ impl Notes for Received {
 impl TrafficApplication for Tcp {
     fn open(&self, opening: &Opening<'_>) -> Result<Box<dyn Application>> {
         match self.source {
-            Source::Session => web::open(self, opening),
+            Source::Session | Source::Messages => web::open(self, opening),
             Source::Subflow => mptcp::open(self, opening),
             Source::Bulk { .. } | Source::Periodic { .. } | Source::OnOff { .. } => {
                 opening.at_destination()?;

@@ -5,7 +5,7 @@ use crate::application::{Application, Ends, Opening, Side, Wait};
 use crate::flow_rows::{FlowReport, FlowSampler};
 use crate::info::TcpInfo;
 use crate::sys;
-use dumbbell_model::scenario::Tcp;
+use dumbbell_model::scenario::{Source, Tcp};
 use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::TimeSpec;
 use std::any::Any;
@@ -136,10 +136,19 @@ pub(crate) struct WebFlow {
 
 /// Opens the connection of a page's flow.
 pub(super) fn open(spec: &Tcp, opening: &Opening<'_>) -> Result<Box<dyn Application>> {
+    let ends = opening.ends;
+    let (source, destination) =
+        (sys::inet(ends.from, ends.client_port()), sys::inet(ends.to, ends.server_port()));
+    if spec.source == Source::Messages {
+        opening.at_destination()?;
+        let listener = listen(&destination, ends.dscp, spec)?;
+        opening.at_source()?;
+        return Ok(Box::new(WebFlow::new(ends, spec.clone(), listener, &source, destination)?));
+    }
     opening.at_source()?;
-    let listener = listen(opening.ends, spec)?;
+    let listener = listen(&source, ends.dscp, spec)?;
     opening.at_destination()?;
-    Ok(Box::new(WebFlow::new(opening.ends, spec.clone(), listener)?))
+    Ok(Box::new(WebFlow::new(ends, spec.clone(), listener, &destination, source)?))
 }
 
 /// Opens a socket with the congestion control and the flow's socket options.
@@ -151,20 +160,26 @@ fn socket(spec: &Tcp) -> Result<OwnedFd> {
 }
 
 /// Opens the server's listening socket; called in its namespace.
-fn listen(ends: Ends, spec: &Tcp) -> Result<OwnedFd> {
+fn listen(address: &libc::sockaddr_in, dscp: u8, spec: &Tcp) -> Result<OwnedFd> {
     let listener = socket(spec)?;
     sys::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    sys::bind(listener.as_fd(), &sys::inet(ends.from, ends.client_port()))?;
-    sys::set_dscp(listener.as_fd(), ends.dscp)?;
+    sys::bind(listener.as_fd(), address)?;
+    sys::set_dscp(listener.as_fd(), dscp)?;
     sys::listen(listener.as_fd())?;
     Ok(listener)
 }
 
 impl WebFlow {
-    /// Makes a connection; called in the client's namespace.
-    fn new(ends: Ends, spec: Tcp, listener: OwnedFd) -> Result<Self> {
+    /// Makes a connection from the client to `target`; called in the client's namespace.
+    fn new(
+        ends: Ends,
+        spec: Tcp,
+        listener: OwnedFd,
+        client_address: &libc::sockaddr_in,
+        target: libc::sockaddr_in,
+    ) -> Result<Self> {
         let client = socket(&spec)?;
-        sys::bind(client.as_fd(), &sys::inet(ends.to, ends.server_port()))?;
+        sys::bind(client.as_fd(), client_address)?;
         sys::set_dscp(client.as_fd(), ends.dscp)?;
         Ok(Self {
             flow: ends.flow,
@@ -174,7 +189,7 @@ impl WebFlow {
             established: None,
             last_delivery: None,
             listener,
-            target: sys::inet(ends.from, ends.client_port()),
+            target,
             dscp: ends.dscp,
             server: Socket::new(None),
             client: Socket::new(Some(client)),
@@ -182,6 +197,20 @@ impl WebFlow {
             look_again: None,
             connected: false,
         })
+    }
+
+    /// True if the flow's direction is from the client to the server.
+    fn messages(&self) -> bool {
+        self.spec.source == Source::Messages
+    }
+
+    /// Sender and receiver of the flow's data.
+    fn ends(&self) -> (&Socket, &Socket) {
+        if self.messages() {
+            (&self.client, &self.server)
+        } else {
+            (&self.server, &self.client)
+        }
     }
 
     fn accept(&mut self, now: i64) -> Result<()> {
@@ -192,7 +221,9 @@ impl WebFlow {
             Ok(server) => {
                 set_socket_options(server.as_fd(), &self.spec)?;
                 sys::set_dscp(server.as_fd(), self.dscp)?;
-                self.established = Some(now);
+                if !self.messages() {
+                    self.established = Some(now);
+                }
                 self.server.socket = Some(server);
                 Ok(())
             }
@@ -210,6 +241,9 @@ impl WebFlow {
         } else if TcpInfo::of(client.as_fd())?.state() == ESTABLISHED {
             self.phase = Phase::Open;
             self.connected = true;
+            if self.messages() {
+                self.established = Some(now);
+            }
         }
         Ok(())
     }
@@ -267,8 +301,10 @@ impl Application for WebFlow {
         if self.phase == Phase::Connecting {
             self.connect(now)?;
         }
-        self.server.read()?;
-        if self.phase != Phase::Connecting && self.client.read()? {
+        let asked = self.server.read()?;
+        let answered = self.phase != Phase::Connecting && self.client.read()?;
+        let delivered = if self.messages() { asked } else { answered };
+        if delivered {
             self.last_delivery = Some(now);
         }
         self.server.write()?;
@@ -310,9 +346,10 @@ impl Application for WebFlow {
     }
 
     fn sample(&mut self, now: i64, sampler: &mut FlowSampler<'_>) -> Result<()> {
-        match (self.phase, &self.server.socket) {
-            (Phase::Open | Phase::Closing, Some(server)) => {
-                sampler.socket(self.flow, now, server.as_fd(), self.client.read_bytes)
+        let (sender, receiver) = self.ends();
+        match (self.phase, &sender.socket) {
+            (Phase::Open | Phase::Closing, Some(socket)) => {
+                sampler.socket(self.flow, now, socket.as_fd(), receiver.read_bytes)
             }
             _ => Ok(()),
         }
@@ -329,12 +366,13 @@ impl Application for WebFlow {
         row.start_ns = self.start.into();
         row.established_ns = self.established.into();
         row.end_ns = end.into();
-        if let (Some(client), Some(_)) = (&self.client.socket, self.start) {
-            row.received_packets = TcpInfo::of(client.as_fd())?.segments_in().into();
+        let (sender, receiver) = self.ends();
+        if let (Some(socket), Some(_)) = (&receiver.socket, self.start) {
+            row.received_packets = TcpInfo::of(socket.as_fd())?.segments_in().into();
         }
-        report.delivered(self.flow, self.client.read_bytes, self.last_delivery);
-        if let Some(server) = &self.server.socket {
-            report.sender(self.flow, &TcpInfo::of(server.as_fd())?);
+        report.delivered(self.flow, receiver.read_bytes, self.last_delivery);
+        if let Some(socket) = &sender.socket {
+            report.sender(self.flow, &TcpInfo::of(socket.as_fd())?);
         }
         Ok(())
     }

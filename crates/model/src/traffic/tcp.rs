@@ -89,7 +89,7 @@ impl Tcp {
 
     /// Returns true if its sockets have TCP_NODELAY: Nagle's algorithm does not hold small segments.
     pub fn nodelay(&self) -> bool {
-        self.nodelay.unwrap_or(self.source == Source::Session)
+        self.nodelay.unwrap_or(self.source.is_driven())
     }
 
     /// Name of stack and congestion control in tables.

@@ -7,30 +7,34 @@ use super::{Arrival, Deadline, Endpoint, Outbox, Report, Run, Timer, Touched};
 use crate::endpoint::tcp::duplex::End;
 use crate::endpoint::tcp::receiver::Receiver;
 use crate::endpoint::tcp::sender::Sender;
-use dumbbell_model::scenario::{Flow, Sink, Traffic};
+use dumbbell_model::scenario::{Flow, Sink, Source, Traffic};
 use dumbbell_model::writer::Writer;
 use dumbbell_model::Time;
 use dumbbell_packet::Body;
 use dumbbell_web::{Command, Visit};
 use std::collections::VecDeque;
 
-/// Timers of a connection: sender and receiver of the server and of the client.
-const SERVER_SENDER: usize = 0;
-const CLIENT_RECEIVER: usize = 1;
-const CLIENT_SENDER: usize = 2;
-const SERVER_RECEIVER: usize = 3;
+/// Timers of a connection: sender and receiver at the flow's source and at its destination.
+const SOURCE_SENDER: usize = 0;
+const DESTINATION_RECEIVER: usize = 1;
+const DESTINATION_SENDER: usize = 2;
+const SOURCE_RECEIVER: usize = 3;
 const ALL: u8 =
-    1 << SERVER_SENDER | 1 << CLIENT_RECEIVER | 1 << CLIENT_SENDER | 1 << SERVER_RECEIVER;
+    1 << SOURCE_SENDER | 1 << DESTINATION_RECEIVER | 1 << DESTINATION_SENDER | 1 << SOURCE_RECEIVER;
 
 /// Sink of servers for requests.
 const ALL_AT_ONCE: Sink = Sink { lowat_bytes: 1, rate_bps: None };
 
-/// Connection of the page. The flow's direction is from the server to the client.
+/// Connection of the page. The flow's direction is from the server to the client, of messages from the
+/// client to the server.
 struct Connection {
-    answers: TcpEnds,
-    /// Reverse direction: the client's sender and the server's receiver.
+    /// The flow's direction.
+    forward: TcpEnds,
+    /// Reverse direction: the sender at the flow's destination, the receiver at its source.
     sender: Sender,
     receiver: Receiver,
+    /// True if the client is the flow's source.
+    messages: bool,
     /// True after the visit was notified of the established connection.
     connected: bool,
 }
@@ -38,34 +42,51 @@ struct Connection {
 impl Connection {
     fn new(setup: Setup<'_>, number: u32, flow: &Flow) -> Option<Self> {
         let Traffic::Tcp(tcp) = &flow.traffic else { return None };
-        let [server, client] = setup.options(flow);
+        let [source, destination] = setup.options(flow);
         let rng = setup.rng(flow, "requests");
         let writer = Writer::new(tcp.source, setup.rng(flow, "source"));
         let fq = setup.nodes.is_paced(&flow.to);
-        let (algorithm, cc) = setup.congestion_control(flow, tcp, &client);
-        let mut sender = Sender::new(algorithm, cc, &client, writer, fq, rng);
-        let below_tcp = client.queue_at_interface && setup.nodes.is_serial(&flow.to);
+        let (algorithm, cc) = setup.congestion_control(flow, tcp, &destination);
+        let mut sender = Sender::new(algorithm, cc, &destination, writer, fq, rng);
+        let below_tcp = destination.queue_at_interface && setup.nodes.is_serial(&flow.to);
         sender.host_queue.set_below_tcp(below_tcp);
         sender.offers = setup.offers(flow)[1];
         sender.set_socket_options(tcp);
-        let answers = TcpEnds::new(setup, number, flow, tcp);
-        let mut receiver = Receiver::new(&server, ALL_AT_ONCE, tcp.congestion_control);
+        let forward = TcpEnds::new(setup, number, flow, tcp);
+        let mut receiver = Receiver::new(&source, ALL_AT_ONCE, tcp.congestion_control);
         receiver.advertise(setup.mtus(flow)[0]);
-        Some(Self { answers, sender, receiver, connected: false })
+        let messages = tcp.source == Source::Messages;
+        Some(Self { forward, sender, receiver, messages, connected: false })
+    }
+
+    fn at_source(&mut self) -> End<'_> {
+        End { sender: &mut self.forward.sender, receiver: &mut self.receiver }
+    }
+
+    fn at_destination(&mut self) -> End<'_> {
+        End { sender: &mut self.sender, receiver: &mut self.forward.receiver }
     }
 
     fn server(&mut self) -> End<'_> {
-        End { sender: &mut self.answers.sender, receiver: &mut self.receiver }
+        if self.messages {
+            self.at_destination()
+        } else {
+            self.at_source()
+        }
     }
 
     fn client(&mut self) -> End<'_> {
-        End { sender: &mut self.sender, receiver: &mut self.answers.receiver }
+        if self.messages {
+            self.at_source()
+        } else {
+            self.at_destination()
+        }
     }
 
     fn drain(&mut self, lane: usize, out: &mut Outbox<'_>) -> Touched {
-        let flow = self.answers.flow;
-        self.answers.drain_sender(out);
-        self.answers.drain_receiver(out);
+        let flow = self.forward.flow;
+        self.forward.drain_sender(out);
+        self.forward.drain_receiver(out);
         drain_sender(flow, false, &mut self.sender, out);
         Touched { flow, lane: lane as u32, timers: ALL, more: true, ..Touched::default() }
     }
@@ -96,17 +117,17 @@ impl Page {
     fn turn(&mut self, now: Time, lane: usize) {
         let Self { visit, connections, commands, .. } = self;
         let connection = &mut connections[lane];
-        let established = connection.sender.is_open();
-        let connects = established && !connection.sender.waits_to_write() && !connection.connected;
+        let asking = connection.client().sender;
+        let connects = asking.is_open() && !asking.waits_to_write() && !connection.connected;
         connection.connected |= connects;
-        let (asked, client_gone) = connection.receiver.read_so_far();
-        let (answered, _) = connection.answers.receiver.read_so_far();
+        let (asked, client_gone) = connection.server().receiver.read_so_far();
+        let (answered, _) = connection.client().receiver.read_so_far();
         if connects {
             commands.extend(visit.connected(now, lane));
         }
         commands.extend(visit.server_read(now, lane, asked));
         commands.extend(visit.client_read(now, lane, answered));
-        if client_gone && connection.answers.sender.is_open() {
+        if client_gone && connection.server().sender.is_open() {
             connection.server().send(now, |sender| sender.stop(now));
         }
         self.write_answers(now, lane);
@@ -144,10 +165,11 @@ impl Endpoint for Page {
         let Body::Tcp(segment) = arrival.body else { return false };
         let lane = arrival.lane as usize;
         let connection = &mut self.connections[lane];
-        let before = connection.answers.receiver.duplicate_packets;
-        let mut end = if arrival.outward { connection.client() } else { connection.server() };
+        let before = connection.forward.receiver.duplicate_packets;
+        let mut end =
+            if arrival.outward { connection.at_destination() } else { connection.at_source() };
         end.on_segment(now, segment, arrival.ecn_field);
-        let had = connection.answers.receiver.duplicate_packets > before;
+        let had = connection.forward.receiver.duplicate_packets > before;
         self.turn(now, lane);
         had
     }
@@ -161,12 +183,12 @@ impl Endpoint for Page {
         let lane = lane as usize;
         let connection = &mut self.connections[lane];
         let mut end = match kind {
-            SERVER_SENDER | SERVER_RECEIVER => connection.server(),
-            _ => connection.client(),
+            SOURCE_SENDER | SOURCE_RECEIVER => connection.at_source(),
+            _ => connection.at_destination(),
         };
         if matches!(timer, Timer::Soft { .. }) {
             end.receive(|receiver| receiver.compressed_ack_kick(now));
-        } else if matches!(kind, SERVER_SENDER | CLIENT_SENDER) {
+        } else if matches!(kind, SOURCE_SENDER | DESTINATION_SENDER) {
             end.send(now, |sender| {
                 sender.on_timeout(now);
                 sender.wake_source();
@@ -195,19 +217,19 @@ impl Endpoint for Page {
         };
         let connection = &mut self.connections[lane as usize];
         match kind {
-            SERVER_SENDER => sender_deadline(&mut connection.answers.sender, set),
-            CLIENT_RECEIVER => receiver_deadline(&mut connection.answers.receiver, 0, set),
-            CLIENT_SENDER => sender_deadline(&mut connection.sender, set),
+            SOURCE_SENDER => sender_deadline(&mut connection.forward.sender, set),
+            DESTINATION_RECEIVER => receiver_deadline(&mut connection.forward.receiver, 0, set),
+            DESTINATION_SENDER => sender_deadline(&mut connection.sender, set),
             _ => receiver_deadline(&mut connection.receiver, 1, set),
         }
     }
 
     fn report(&self, run: &Run<'_>, report: Report<'_>) {
         match report {
-            Report::Sample { lane, row } => self.connections[lane as usize].answers.sample(row),
+            Report::Sample { lane, row } => self.connections[lane as usize].forward.sample(row),
             Report::Flow { lane, row } => {
                 row.kind = "tcp".to_owned();
-                self.connections[lane as usize].answers.totals(run, row);
+                self.connections[lane as usize].forward.totals(run, row);
             }
             Report::Transfers { rows } => rows.extend(self.visit.transfers()),
             _ => {}
@@ -217,14 +239,14 @@ impl Endpoint for Page {
     fn on_queued(&mut self, lane: u32, outward: bool, leaves: Option<Time>) -> Option<usize> {
         let connection = &mut self.connections[lane as usize];
         if outward {
-            connection.answers.sender.host_queued(leaves);
-            return Some(SERVER_SENDER);
+            connection.forward.sender.host_queued(leaves);
+            return Some(SOURCE_SENDER);
         }
         connection.sender.host_queued(leaves);
-        Some(CLIENT_SENDER)
+        Some(DESTINATION_SENDER)
     }
 
     fn sample_window(&mut self, lane: u32) -> bool {
-        self.connections[lane as usize].answers.sample_window()
+        self.connections[lane as usize].forward.sample_window()
     }
 }

@@ -139,7 +139,7 @@ impl Sender {
             left -= written;
         }
         // A server's poll waits for requests and sees a full buffer (`tcp_poll`).
-        if self.buffer.writer.source() == Source::Session && !self.is_writeable() {
+        if self.buffer.writer.source().is_driven() && !self.is_writeable() {
             self.buffer.no_space = true;
         }
     }
@@ -227,7 +227,8 @@ impl Sender {
     /// Returns true if the rest of a call may be written a moment later, by the next call of the
     /// source.
     fn may_pause(&self) -> bool {
-        matches!(self.buffer.writer.source(), Source::Bulk { .. } | Source::Session)
+        let source = self.buffer.writer.source();
+        matches!(source, Source::Bulk { .. }) || source.is_driven()
     }
 
     pub(super) fn mark_push(&mut self) {
