@@ -2,6 +2,7 @@
 //! of all interfaces of a host (`any`), captures of several places in one file. The TCP packet repeats;
 //! Ethernet addresses, tags, hop limit and checksums may differ.
 
+use crate::connection::judge::Evidence;
 use crate::connection::EarlierCapture;
 use crate::decode::IpPacket;
 // For look-ups only, never iterated: results do not depend on the order.
@@ -9,11 +10,14 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash, Hasher};
 
-/// Maximum time between two captures of a frame with an identification, which no retransmission
-/// repeats: the places of a merged file may be far apart.
-const IDENTIFIED_WITHIN_NS: i64 = 1_000_000_000;
-/// Maximum time between two captures of a frame without one.
+/// Maximum time between two captures of a frame.
 const WITHIN_NS: i64 = 1_000_000;
+/// The same, if no retransmission repeats the frame: the places of a merged file may be far apart.
+const APART_NS: i64 = 1_000_000_000;
+/// Tick of timestamps in most systems, at most.
+const TICK_NS: i64 = 20_000_000;
+/// Least time-out of a SYN.
+const SYN_TIMEOUT_NS: i64 = 150_000_000;
 /// Maximum number of packets kept.
 const PACKETS_MAX: usize = 1 << 13;
 /// A file counts as duplicated if at least one in this many frames repeats.
@@ -32,6 +36,36 @@ struct Last {
     identification: Option<u16>,
     /// Number of earlier captures of the packet.
     times: u32,
+}
+
+/// What tells a copy of a TCP packet from a retransmission.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sighting {
+    /// Conversation, interface and side.
+    pub(crate) of: (u32, u32, usize),
+    pub(crate) syn: bool,
+    /// It has a timestamp option.
+    pub(crate) stamped: bool,
+    /// Its sender gives packets different identifications.
+    pub(crate) varies: bool,
+}
+
+impl Sighting {
+    /// Evidence that a frame with equal TCP header and payload is a copy. `Content`: unless a
+    /// retransmission is expected. `None`: it is not.
+    fn evidence(self, last: Last, identification: Option<u16>, after_ns: i64) -> Option<Evidence> {
+        let soon = after_ns <= WITHIN_NS;
+        let untimed = self.syn && after_ns <= SYN_TIMEOUT_NS;
+        match (last.identification, identification) {
+            (Some(one), Some(other)) => (one == other && (soon || untimed || self.varies))
+                .then_some(Evidence::Identification),
+            (None, None) if soon => Some(Evidence::Content),
+            (None, None) if untimed => Some(Evidence::Time),
+            // The sender's clock would have moved.
+            (None, None) if self.stamped && after_ns > TICK_NS => Some(Evidence::Content),
+            _ => None,
+        }
+    }
 }
 
 /// Packets of the last second.
@@ -62,33 +96,31 @@ impl Duplicates {
     pub(crate) fn add(
         &mut self,
         now_ns: i64,
-        (conversation, interface, side): (u32, u32, usize),
         packet: &IpPacket<'_>,
+        seen: Sighting,
         counts: bool,
     ) -> Option<EarlierCapture> {
-        let key = self.key((conversation, interface, side), packet);
+        let key = self.key(seen.of, packet);
         self.forget(now_ns);
         // Linux sends 0 where it does not count.
         let identification = packet.identification.filter(|known| *known != 0);
-        let before = self.latest.get(&key).copied();
-        let before = before.filter(|last| match (last.identification, identification) {
-            (Some(one), Some(other)) => one == other,
-            (None, None) => now_ns.saturating_sub(last.now_ns) <= WITHIN_NS,
-            _ => false,
+        let before = self.latest.get(&key).and_then(|last| {
+            let after_ns = now_ns.saturating_sub(last.now_ns);
+            Some((*last, after_ns, seen.evidence(*last, identification, after_ns)?))
         });
-        let times = before.map_or(0, |last| last.times.saturating_add(1));
+        let times = before.map_or(0, |(last, ..)| last.times.saturating_add(1));
         self.latest.insert(key, Last { now_ns, identification, times });
         self.order.push_back((now_ns, key));
         if counts {
             self.packets += 1;
             self.again += u64::from(before.is_some());
         }
-        let after_ns = now_ns.saturating_sub(before?.now_ns);
+        let (_, after_ns, evidence) = before?;
         if after_ns > WITHIN_NS {
             self.apart.packets += 1;
             self.apart.sum_ns = self.apart.sum_ns.saturating_add(after_ns);
         }
-        Some(EarlierCapture { after_ns, identified: identification.is_some(), odd: times % 2 == 1 })
+        Some(EarlierCapture { after_ns, evidence, odd: times % 2 == 1 })
     }
 
     /// Returns true if this file contains frames twice.
@@ -113,7 +145,7 @@ impl Duplicates {
 
     fn forget(&mut self, now_ns: i64) {
         while let Some(&(at_ns, key)) = self.order.front() {
-            let kept = now_ns.saturating_sub(at_ns) <= IDENTIFIED_WITHIN_NS;
+            let kept = now_ns.saturating_sub(at_ns) <= APART_NS;
             if kept && self.order.len() < PACKETS_MAX {
                 return;
             }

@@ -20,6 +20,16 @@ struct Host {
     /// Changes of conversation with an identification step within range.
     near_steps: u32,
     far_steps: u32,
+    varies: bool,
+}
+
+/// How a host chooses identifications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Choice {
+    /// It shares one counter between conversations, or this is unknown.
+    pub(crate) shared: bool,
+    /// Packets of it had different ones, not only 0.
+    pub(crate) varies: bool,
 }
 
 /// Hosts by address.
@@ -29,16 +39,21 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Processes a packet. Returns true if its sender shares one counter between conversations, or
-    /// if this is unknown.
-    pub(crate) fn add(&mut self, source: Address, conversation: u32, identification: u16) -> bool {
+    /// Processes a packet. Returns how its sender chooses identifications.
+    pub(crate) fn add(
+        &mut self,
+        source: Address,
+        conversation: u32,
+        identification: u16,
+    ) -> Choice {
         let full = self.hosts.len() >= HOSTS_MAX;
         let Some(host) = self.hosts.get_mut(&source) else {
             if !full {
                 let latest = (identification, conversation);
-                self.hosts.insert(source, Host { latest, near_steps: 0, far_steps: 0 });
+                self.hosts
+                    .insert(source, Host { latest, near_steps: 0, far_steps: 0, varies: false });
             }
-            return full;
+            return Choice { shared: full, varies: false };
         };
         let ahead = identification.wrapping_sub(host.latest.0);
         // Linux sends 0 where it does not count (handshakes, resets). An equal value means a
@@ -49,9 +64,11 @@ impl Sources {
                 host.near_steps = host.near_steps.saturating_add(u32::from(near));
                 host.far_steps = host.far_steps.saturating_add(u32::from(!near));
             }
+            host.varies |= host.latest.0 != 0;
             host.latest = (identification, conversation);
         }
-        host.near_steps > NEAR_PER_FAR.saturating_mul(host.far_steps)
+        let shared = host.near_steps > NEAR_PER_FAR.saturating_mul(host.far_steps);
+        Choice { shared, varies: host.varies }
     }
 }
 
@@ -64,7 +81,7 @@ mod tests {
         let mut sources = Sources::default();
         let mut last = false;
         for (conversation, identification) in packets {
-            last = sources.add(Address::V4([10, 0, 0, 1]), *conversation, *identification);
+            last = sources.add(Address::V4([10, 0, 0, 1]), *conversation, *identification).shared;
         }
         last
     }
@@ -80,11 +97,22 @@ mod tests {
     }
 
     #[test]
+    fn a_constant_identification_varies_not() {
+        let host = Address::V4([10, 0, 0, 1]);
+        for (second, varies) in [(7, false), (0, false), (8, true)] {
+            let mut sources = Sources::default();
+            sources.add(host, 0, 7);
+            sources.add(host, 0, second);
+            assert_eq!(sources.add(host, 0, 7).varies, varies, "{second}");
+        }
+    }
+
+    #[test]
     fn of_hosts_beyond_the_most_nothing_is_known() {
         let mut sources = Sources::default();
         for number in 0..HOSTS_MAX as u32 {
-            assert!(!sources.add(Address::V4(number.to_be_bytes()), 0, 1));
+            assert!(!sources.add(Address::V4(number.to_be_bytes()), 0, 1).shared);
         }
-        assert!(sources.add(Address::V4([255; 4]), 0, 1));
+        assert!(sources.add(Address::V4([255; 4]), 0, 1).shared);
     }
 }

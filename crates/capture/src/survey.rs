@@ -5,13 +5,13 @@ use crate::connection::stream::Verdict;
 use crate::connection::PacketInfo;
 use crate::connections::Connections;
 use crate::decode::{self, Address, Encapsulation, IpPacket, LinkType, Outer, Skipped, TCP, UDP};
-use crate::duplicates::{Apart, Duplicates};
+use crate::duplicates::{Apart, Duplicates, Sighting};
 use crate::file::Record;
 use crate::fragments::Fragments;
 use crate::icmp::{IcmpError, IcmpErrors, Matched, Message};
 use crate::ping::Pings;
 use crate::rate::{Busiest, Rates};
-use crate::sources::Sources;
+use crate::sources::{Choice, Sources};
 use crate::tcp_header::{self, TcpHeader};
 use crate::tunnels::{Tallies, Tunnels};
 // For look-ups only, never iterated: results do not depend on the order.
@@ -428,11 +428,10 @@ impl Survey {
         self.conversations[number as usize].ends()
     }
 
-    /// Returns true if the packet's sender shares one identification counter between its
-    /// conversations.
-    fn identify(&mut self, packet: &IpPacket<'_>, conversation: u32) -> bool {
+    /// How the packet's sender chooses identifications.
+    fn identify(&mut self, packet: &IpPacket<'_>, conversation: u32) -> Choice {
         let known = packet.identification;
-        known.is_some_and(|known| self.sources.add(packet.source, conversation, known))
+        known.map(|known| self.sources.add(packet.source, conversation, known)).unwrap_or_default()
     }
 
     fn tcp(
@@ -445,7 +444,7 @@ impl Survey {
         let whole = packet.fragment.is_none();
         let opens = if whole { tcp_header::opens(packet) } else { None };
         let (conversation, side) = self.converse(ConversationKind::Tcp, from, to, opens, record);
-        let shared_counter = self.identify(packet, conversation);
+        let Choice { shared, varies } = self.identify(packet, conversation);
         let segment = if whole { TcpHeader::parse(packet) } else { None };
         let Some(segment) = segment else {
             self.unread += 1;
@@ -453,15 +452,22 @@ impl Survey {
         };
         let connection = self.connection(conversation, record.interface);
         let of = (conversation, record.interface, side);
-        let tells = segment.flags.syn() || segment.payload_bytes > 0;
         let timed = record.time_ns.is_some();
-        let earlier = timed.then(|| self.duplicates.add(self.now_ns, of, packet, tells)).flatten();
+        let seen = Sighting {
+            of,
+            syn: segment.flags.syn(),
+            stamped: segment.timestamps.is_some(),
+            varies,
+        };
+        let counts = seen.syn || segment.payload_bytes > 0;
+        let earlier =
+            timed.then(|| self.duplicates.add(self.now_ns, packet, seen, counts)).flatten();
         let info = PacketInfo {
             now_ns: self.now_ns,
             frame: self.frame(),
             wire_bytes: record.original_bytes,
             identification: packet.identification,
-            shared_counter,
+            shared_counter: shared,
             earlier,
             duplicated: self.duplicates.duplicated(),
             congestion: packet.tos & 3 == 3,

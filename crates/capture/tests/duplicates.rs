@@ -137,9 +137,13 @@ fn every_frame_of_a_duplicated_capture_is_recognised() {
 
 #[test]
 fn a_frame_later_or_with_another_identification_is_no_double() {
-    for (identification, behind, copy) in
-        [(7, 2 * US, true), (8, 2 * US, false), (0, 2 * US, true), (0, 2000 * US, false)]
-    {
+    for (identification, behind, copy) in [
+        (7, 2 * US, true),
+        (7, 2000 * US, false),
+        (8, 2 * US, false),
+        (0, 2 * US, true),
+        (0, 2000 * US, false),
+    ] {
         let mut survey = Survey::default();
         let packet = Tcp::of(0, ACK, 1000, 2000, 1000);
         let first = if identification == 0 { 0 } else { 7 };

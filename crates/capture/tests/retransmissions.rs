@@ -240,7 +240,11 @@ fn repeat_without_identification(
         now_ns: at_ms * MS + after_us * 1000,
         frame: wire.frame,
         wire_bytes: 166,
-        earlier: Some(EarlierCapture { after_ns: after_us * 1000, identified: false, odd: true }),
+        earlier: Some(EarlierCapture {
+            after_ns: after_us * 1000,
+            evidence: Evidence::Content,
+            odd: true,
+        }),
         duplicated,
         ..PacketInfo::default()
     };

@@ -40,7 +40,7 @@ pub struct PacketInfo {
     pub shared_counter: bool,
     /// True with a congestion mark (CE, RFC 3168 §5).
     pub congestion: bool,
-    /// Earlier capture of an identical packet: within a millisecond, or a second if it is identified.
+    /// Earlier capture of an identical packet.
     pub earlier: Option<EarlierCapture>,
     /// True if this capture contains frames twice.
     pub duplicated: bool,
@@ -51,8 +51,8 @@ pub struct PacketInfo {
 pub struct EarlierCapture {
     /// Time since the earlier capture.
     pub after_ns: i64,
-    /// True if both have the same IP identification, false if neither has one.
-    pub identified: bool,
+    /// Evidence that it is a copy; `Content`: unless a retransmission is expected.
+    pub evidence: Evidence,
     /// True after an odd number of earlier captures.
     pub odd: bool,
 }
@@ -400,8 +400,8 @@ impl Connection {
         segment: &TcpHeader,
     ) -> Option<Evidence> {
         let earlier = info.earlier?;
-        if earlier.identified {
-            return Some(Evidence::Identification);
+        if earlier.evidence != Evidence::Content {
+            return Some(earlier.evidence);
         }
         let flags = segment.flags;
         let duplicate = if flags.syn() {
