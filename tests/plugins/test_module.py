@@ -146,8 +146,17 @@ def test_a_form_of_older_kernels_is_known(template: Path, tmp_path: Path) -> Non
 #: In `cong_avoid`: `bytes_acked` counts the SYN, as in Linux; a false one ends the run.
 WORDS = """\
 	_Static_assert(BITS_PER_TYPE(u64) == 64 && S64_MIN < LONG_MIN + 1 && INT_MIN < S16_MIN, "");
+	u32 less = 7, more = 9;
+	u64 far = 7;
+
 	if (tp->bytes_acked != 1 + (u64)tp->snd_una || tp->bytes_acked < 1449)
-		tp->snd_cwnd = 0;"""
+		tp->snd_cwnd = 0;
+	/* An unsigned difference counts as signed (bbr_lt_bw_interval_done). */
+	if (abs(less - more) != 2 || abs(far - more) != 2 || abs(-3) != 3 || abs_diff(less, more) != 2)
+		tp->snd_cwnd = 0;
+	if (roundup(less, 4) != 8 || round_down(more, 8) != 8 || mult_frac(more, 2, 4) != 4)
+		tp->snd_cwnd = 0;
+	pr_emerg(KERN_ALERT "%u\\n", less);"""
 
 
 def test_words_of_published_modules_are_known(template: Path, tmp_path: Path) -> None:

@@ -131,11 +131,18 @@ static inline __attribute__((format(printf, 1, 2))) int no_printk(const char *fo
 #define KERN_ERR
 #define KERN_WARNING
 #define KERN_DEBUG
+#define KERN_NOTICE
+#define KERN_ALERT
+#define KERN_CRIT
+#define KERN_EMERG
 #define pr_debug(...) no_printk(__VA_ARGS__)
 #define pr_info(...) no_printk(__VA_ARGS__)
 #define pr_notice(...) no_printk(__VA_ARGS__)
 #define pr_warn(...) no_printk(__VA_ARGS__)
 #define pr_err(...) no_printk(__VA_ARGS__)
+#define pr_crit(...) no_printk(__VA_ARGS__)
+#define pr_alert(...) no_printk(__VA_ARGS__)
+#define pr_emerg(...) no_printk(__VA_ARGS__)
 #define pr_info_once(...) no_printk(__VA_ARGS__)
 #define pr_warn_once(...) no_printk(__VA_ARGS__)
 #define net_info_ratelimited(...) no_printk(__VA_ARGS__)
@@ -181,11 +188,20 @@ static inline __attribute__((format(printf, 1, 2))) int no_printk(const char *fo
 #define clamp_t(type, value, low, high) min_t(type, max_t(type, value, low), high)
 #define clamp_val(value, low, high) clamp_t(__typeof__(value), value, low, high)
 #define clamp(value, low, high) clamp_t(__typeof__(value), value, low, high)
+/* As Linux's: an unsigned value counts as signed, so that `abs(a - b)` is their distance. */
 #undef abs
+#define dumbbell_signed(value)                                                                               \
+	_Generic((value), unsigned char: (signed char)0, unsigned short: (short)0, unsigned int: 0,          \
+		 unsigned long: 0l, unsigned long long: 0ll, default: (value))
 #define abs(value)                                                                                           \
 	({                                                                                                   \
-		__typeof__(value) v_ = (value);                                                              \
+		__typeof__(dumbbell_signed(value)) v_ = (__typeof__(dumbbell_signed(value)))(value);         \
 		v_ < 0 ? -v_ : v_;                                                                           \
+	})
+#define abs_diff(a, b)                                                                                       \
+	({                                                                                                   \
+		__typeof__(a) p_ = (a), q_ = (b);                                                            \
+		p_ > q_ ? p_ - q_ : q_ - p_;                                                                 \
 	})
 #define swap(a, b)                                                                                           \
 	do {                                                                                                 \
@@ -197,6 +213,11 @@ static inline __attribute__((format(printf, 1, 2))) int no_printk(const char *fo
 #define BIT_ULL(n) (1ull << (n))
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
+#define roundup(n, d) (((n) + (d) - 1) / (d) * (d))
+#define rounddown(n, d) ((n) - (n) % (d))
+#define round_up(n, d) ((((n) - 1) | ((__typeof__(n))(d) - 1)) + 1)
+#define round_down(n, d) ((n) & ~((__typeof__(n))(d) - 1))
+#define mult_frac(n, above, below) ((n) / (below) * (above) + (n) % (below) * (above) / (below))
 #define DIV_ROUND_CLOSEST(n, d)                                                                              \
 	({                                                                                                   \
 		__typeof__(n) n_ = (n);                                                                      \
