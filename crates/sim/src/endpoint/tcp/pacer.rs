@@ -93,6 +93,16 @@ impl Pacer {
         departs + FQ_SLACK
     }
 
+    /// Returns true if fq holds data from before `end`, from `seq` on.
+    pub(super) fn has_data(&self, seq: u64, end: u64) -> bool {
+        let inside = |segment: &Segment| {
+            segment.payload_bytes > 0
+                && segment.seq < end
+                && segment.seq + u64::from(segment.payload_bytes) > seq
+        };
+        self.fq_queue.iter().any(|(_, segment)| inside(segment))
+    }
+
     /// The last segment in fq.
     pub(super) fn last_waiting(&mut self) -> Option<&mut Segment> {
         self.fq_queue.back_mut().map(|(_, segment)| segment)
@@ -145,6 +155,9 @@ mod tests {
         assert_eq!(pacer.wait(Segment { seq: 7, ..Segment::default() }), timer);
         assert!(!pacer.blocks(ms(10)), "segments wait in fq, not in TCP");
         assert_eq!(pacer.releases_at(), timer);
+        assert!(!pacer.has_data(0, 100), "it has no data");
+        pacer.wait(Segment { seq: 100, payload_bytes: 50, ..Segment::default() });
+        assert_eq!([0, 101, 150].map(|seq| pacer.has_data(seq, seq + 101)), [true, true, false]);
         assert!(pacer.release(ms(10)).is_none());
         assert_eq!(pacer.release(ms(11)).map(|segment| segment.seq), Some(7));
     }

@@ -7,8 +7,8 @@ use super::xmit_timer::Pending;
 use dumbbell_cc::CaState;
 
 impl Sender {
-    /// Retransmits a segment. Returns false if the receive window forbids it
-    /// (`__tcp_retransmit_skb`).
+    /// Retransmits a segment. Returns false if the receive window forbids it, or if the host's fq still
+    /// holds it (`__tcp_retransmit_skb`).
     pub(crate) fn retransmit_raw(
         &mut self,
         id: SegmentId,
@@ -16,6 +16,11 @@ impl Sender {
         same_skb: bool,
     ) -> bool {
         let segment = self.queue.get(id);
+        // TCP goes on when fq has sent it (`skb_still_in_host_queue`).
+        if self.pacer.has_data(segment.seq, segment.end()) {
+            self.host_queue.throttle(self.now);
+            return false;
+        }
         if segment.seq >= self.snd_una + self.snd_wnd && segment.seq != self.snd_una {
             return false;
         }
