@@ -204,6 +204,8 @@ def test_the_page_in_a_browser(browser: None, tmp_path: Path) -> None:
         for name, option, new, part in (
             ("rfc9743", "--cc", "bbr", "5.2.1"),
             ("rfc7928", "--aqm", "codel", "9.1"),
+            ("bbr-draft", "--cc", "bbr", "7"),
+            ("rfc8867", "--aqm", "codel", "5.4"),
         ):
             page = tmp_path / f"{name}.html"
             words = ("--part", part, "--part", "harm") if name == "rfc9743" else ("--part", part)
