@@ -50,7 +50,9 @@ def test_a_card_has_every_item_of_its_rfc() -> None:
 
 @pytest.mark.slow
 def test_the_same_algorithm_is_the_same_in_every_number(tmp_path: Path) -> None:
-    for name, new in (("rfc9743", "cubic"), ("rfc7928", "fifo")):
+    for name, new in (
+        ("rfc9743", "cubic"), ("rfc7928", "fifo"), ("bbr-draft", "bbr3"), ("rfc8867", "fifo"),
+    ):  # fmt: skip
         card = run_card(name, new, store=tmp_path / name, repeats=2)
         assert {row.word for row in card.rows} == {"same"}
         assert [one.item for one in card.card.items if one.measured and not card.head(one)] == []
@@ -202,6 +204,8 @@ def test_the_page_in_a_browser(browser: None, tmp_path: Path) -> None:
         for name, option, new, part in (
             ("rfc9743", "--cc", "bbr", "5.2.1"),
             ("rfc7928", "--aqm", "codel", "9.1"),
+            ("bbr-draft", "--cc", "bbr", "7"),
+            ("rfc8867", "--aqm", "codel", "5.4"),
         ):
             page = tmp_path / f"{name}.html"
             words = ("--part", part, "--part", "harm") if name == "rfc9743" else ("--part", part)
@@ -310,6 +314,8 @@ def test_a_bad_plug_in_is_named_before_any_run(tmp_path: Path) -> None:
         (("rfc9743",), "name it, as --cc bbr"),
         (("rfc7928",), "name it, as --aqm codel"),
         (("rfc9743", "--aqm", "codel"), "--aqm is not for rfc9743"),
+        (("bbr-draft",), "name it, as --cc bbr"),
+        (("rfc8867", "--cc", "bbr"), "--cc is not for rfc8867"),
         (("rfc9743", "--cc", "rennno"), "did you mean reno?"),
         (("rfc9743", "--cc", "linux-6.1"), "linux-6.1 is no sender"),
         (("rfc9743", "--cc", "codel"), "about a sender; codel is none"),
@@ -318,7 +324,7 @@ def test_a_bad_plug_in_is_named_before_any_run(tmp_path: Path) -> None:
         (("rfc9743", "--cc", "bbr", "--part", "9.9"), "rfc9743 has no item 9.9; it has 5.1.1"),
         (("rfc9743", "--cc", "bbr", "--dry-run"), "--dry-run is not for the scorecard rfc9743"),
         (("rfc9743", "--cc", "bbr", "--shard", "1/2"), "--shard is not for the scorecard"),
-        (("l4s", "--cc", "bbr"), "--cc is for the scorecards rfc7928 and rfc9743"),
+        (("l4s", "--cc", "bbr"), "--cc is for the scorecards bbr-draft, rfc7928, rfc8867, rfc9743"),
     ],
 )
 def test_what_is_wrong_is_said(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -330,7 +336,7 @@ def test_what_is_wrong_is_said(words: tuple[str, ...], said: str, tmp_path: Path
 def test_a_discipline_stands_for_the_word() -> None:
     suite = read_suite("rfc7928")
     for name in queue_names():
-        for contents in suite.values():
+        for contents in [*suite.values(), *read_suite("rfc8867").values()]:
             assert has_queue(contents) and not has_queue(QueueSide(name, "sim").fitted(contents))
     forward = QueueSide("codel", "sim").fitted(suite["4.5-ecn"])["template"]["dumbbell"]["forward"]
     assert forward["queue"] == {"codel": {"limit": "165 packets", "ecn": True}}

@@ -1,6 +1,6 @@
-"""Writes `docs/scorecards`: `python -m tests.write_scorecards [STORE]`, half an hour on two cores.
+"""Writes `docs/scorecards`: `python -m tests.write_scorecards [STORE [CARD …]]`.
 
-Finished runs in the store are not repeated.
+All cards take half an hour on two cores. Finished runs in the store are not repeated.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import contextlib
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from dumbbell.cards import display
@@ -22,9 +23,11 @@ INDEX = FOLDER / "index.md"
 CARDS = {
     "rfc9743": ("cubic", "reno", "bbr", "bbr3", "prague", "dctcp", "./cubic.so"),
     "rfc7928": ("codel", "fq_codel", "pie", "cake", "dualpi2"),
+    "bbr-draft": ("bbr", "./cubic.so"),
+    "rfc8867": ("codel", "fq_codel"),
 }
-#: Whose cells of the overview were run in a kernel, too: a quarter of an hour for each.
-BESIDE = {"bbr": "linux"}
+#: Cards whose cells of the overview were run in a kernel, too: a quarter of an hour for each.
+BESIDE = {("rfc9743", "bbr"): "linux"}
 _NOTE = "<!-- Written by `python -m tests.write_scorecards`. -->"
 
 
@@ -35,7 +38,7 @@ def page_of(card: str, new: str) -> Path:
 
 def write(card: str, new: str, store: Path) -> Scorecard:
     """Measures a card and writes its page."""
-    found = run_card(card, new, store=store / card, beside=BESIDE.get(new), workers=None)
+    found = run_card(card, new, store=store / card, beside=BESIDE.get((card, new)), workers=None)
     head, rest = display.markdown(found).split("\n", 1)
     option = found.card.option
     command = f"    dumbbell study run {card} --{option} {new}"
@@ -66,12 +69,12 @@ def table(card: str, store: Path) -> str:
     return "\n".join(lines)
 
 
-def main(store: Path) -> None:
-    """Writes all pages. Runs in a folder that has the plug-in."""
+def main(store: Path, cards: Sequence[str]) -> None:
+    """Writes the pages of cards. Runs in a folder that has the plug-in."""
     text = INDEX.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         library(EXAMPLES / "cubic.c", Path("cubic.so"))
-        for card in CARDS:
+        for card in cards:
             block = re.compile(rf"<!-- {card} -->\n.*?<!-- end {card} -->", re.DOTALL)
             new = f"<!-- {card} -->\n{table(card, store)}\n<!-- end {card} -->"
             text, found = block.subn(lambda _, new=new: new, text)  # type: ignore[misc]
@@ -80,4 +83,4 @@ def main(store: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "store").absolute())
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "store").absolute(), sys.argv[2:] or [*CARDS])

@@ -10,6 +10,7 @@ from pydantic import Field
 from ruamel.yaml import YAML
 
 from dumbbell.gate.gate import Measured
+from dumbbell.gate.suite import names as suites
 from dumbbell.gate.suite import read_suite
 from dumbbell.studies.references import Strict
 
@@ -115,8 +116,8 @@ class Card(Strict):
 
 
 def names() -> list[str]:
-    """Names of the cards."""
-    return [one.stem for one in sorted(_FOLDER.glob("rfc*.yaml"))]
+    """Names of the cards: each has a suite of its name."""
+    return [one.stem for one in sorted(_FOLDER.glob("*.yaml")) if one.stem in suites()]
 
 
 @lru_cache(maxsize=4)

@@ -35,10 +35,13 @@ class Scorecard:
 
     cc: Annotated[
         str | None,
-        typer.Option(help="Scorecard rfc9743 of this congestion control: `bbr`, `./mine.so` …"),
+        typer.Option(
+            help="Scorecard rfc9743 or bbr-draft of this congestion control: `bbr`, `./mine.so` …"
+        ),
     ] = None
     aqm: Annotated[
-        str | None, typer.Option(help="Scorecard rfc7928 of this queue discipline: `codel` …")
+        str | None,
+        typer.Option(help="Scorecard rfc7928 or rfc8867 of this queue discipline: `codel` …"),
     ] = None
     beside: Annotated[
         str | None,
@@ -70,7 +73,7 @@ class Scorecard:
         given = {"--cc": self.cc, "--aqm": self.aqm, "--beside": self.beside, "-o": page}
         for option, value in given.items():
             if value is not None:
-                there = " and ".join(names())
+                there = ", ".join(names())
                 raise DumbbellError(
                     f"{option} is for the scorecards {there}; {name} is a study", code=Code.GATE
                 )
@@ -223,7 +226,7 @@ def study_run(
         str | None,
         typer.Option(
             help="Compare with a reference of the study, as `kernel`; of a scorecard: with this "
-            "incumbent [default: cubic, fifo]."
+            "incumbent [default: cubic, bbr3, fifo]."
         ),
     ] = None,
     card: Scorecard,
@@ -233,8 +236,8 @@ def study_run(
 ) -> None:
     """Run a study, print its tables, evaluate its claims.
 
-    `rfc9743 --cc NAME` and `rfc7928 --aqm NAME` measure a scorecard. `agreement` draws cells and
-    compares the simulator with a kernel.
+    `rfc9743` and `bbr-draft` with `--cc NAME`, `rfc7928` and `rfc8867` with `--aqm NAME` measure a
+    scorecard. `agreement` draws cells and compares the simulator with a kernel.
     """
     with guarded():
         from dumbbell.cards.card import names

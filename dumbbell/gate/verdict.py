@@ -53,6 +53,7 @@ MORE: Mapping[str, Judged] = {
     "one_way_delay_p95_ms": Judged(-1, 0.1),
     "datagram_loss_ratio": Judged(-1, 0.001),
     "group_completion_s": Judged(-1, 0.0),
+    "rise_s": Judged(-1, 0.01),
 }
 #: Metrics that a flow has if it ends.
 ENDS = ("transfer_s",)

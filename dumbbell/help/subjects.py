@@ -249,9 +249,20 @@ SUBJECTS = (
     ),
     Subject(
         "scorecard",
-        ("rfc 9743", "rfc9743", "rfc 7928", "rfc7928", "harm", "evaluation"),
+        (
+            "rfc 9743",
+            "rfc9743",
+            "rfc 7928",
+            "rfc7928",
+            "rfc 8867",
+            "rfc8867",
+            "bbr-draft",
+            "harm",
+            "evaluation",
+        ),
         "What an RFC asks of a new congestion control or queue discipline, measured beside the one "
-        "in use: `dumbbell study run rfc9743 --cc bbr`, `dumbbell study run rfc7928 --aqm codel`.",
+        "in use: `dumbbell study run rfc9743 --cc bbr`, `dumbbell study run rfc7928 --aqm codel`. "
+        "`bbr-draft` has the cases of the draft of BBR, `rfc8867` those of interactive media.",
         ("congestion_control", "queue"),
         ("goodput_mbps", "queue_delay_p95_ms", "min_max_ratio"),
         ("scorecards/index", "gate"),
