@@ -50,7 +50,7 @@ _ECN = "tcp_ecn tcp_ecn_option tcp_ecn_option_beacon"
 _RECEIVER = (
     "initrwnd delayed_ack tcp_dsack tcp_comp_sack_nr tcp_comp_sack_delay_ns "
     "tcp_comp_sack_rtt_percent tcp_comp_sack_slack_ns tcp_rmem tcp_moderate_rcvbuf "
-    "tcp_adv_win_scale scaling_ratio rcvbuf_grow rx_segment"
+    "tcp_adv_win_scale scaling_ratio rcvbuf_grow delack_from_rto_min rx_segment"
 )
 _MULTIPATH = "mptcp_enabled mptcp_last_snd mptcp_sync_sndbuf mptcp_set_rcvlowat"
 _CUBIC = "cubic_hystart cubic_fast_convergence cubic_tcp_friendliness"

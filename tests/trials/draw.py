@@ -51,6 +51,7 @@ NOT_DRAWN = {
     "scaling_ratio": "of the profile linux-6.12: tests/linux/test_profiles.py",
     "skb_small_head": "as `scaling_ratio`",
     "grow_skb": "as `scaling_ratio`",
+    "delack_from_rto_min": "as `scaling_ratio`",
     "fin_beyond_cwnd": "as `scaling_ratio`",
     "rcvbuf_grow": "of the profile linux-7.3: tests/linux/test_profiles.py",
     "rack_always": "as `rcvbuf_grow`",

@@ -93,6 +93,10 @@ pub struct TcpOptions {
     /// A last segment with FIN leaves although cwnd is full (until Linux 6.9).
     #[serde(default = "yes")]
     pub fin_beyond_cwnd: bool,
+    /// An ACK is delayed by less than `rto_min` (`tcp_delack_max`, since Linux 6.7), and the estimate of
+    /// this delay (`ato`) is at most 200 ms, not only at most the RTO.
+    #[serde(default)]
+    pub delack_from_rto_min: bool,
     /// The receive buffer grows by `tcp_rcvbuf_grow` (since Linux 6.19): no reserve of 16 segments, less
     /// below an RTT of 1 ms, more while data waits out of order. `false`: by `tcp_rcv_space_adjust`.
     #[serde(default)]

@@ -145,6 +145,8 @@ options! {
         "an skb about to be sent is filled with payload of the next one, since Linux 6.10"
     fin_beyond_cwnd: Flag, Release, "", "tcp_cwnd_test";
         "a last segment with FIN leaves although cwnd is full, until Linux 6.9"
+    delack_from_rto_min: Flag, Release, "6.7", "tcp_delack_max";
+        "an ACK is delayed by less than `rto_min`, and the estimate of its delay is at most 200 ms, since Linux 6.7"
     rcvbuf_grow: Flag, Release, "6.19", "tcp_rcvbuf_grow";
         "growth of the receive buffer as since Linux 6.19"
     mptcp_sync_sndbuf: Flag, Release, "6.7", "__mptcp_sync_sndbuf";

@@ -516,8 +516,7 @@ impl Receiver {
         self.measure_rcv_mss(segment);
         self.measure_rtt_by_window();
         let now = self.jiffy.number;
-        let ato_min = self.ato_min;
-        let rto = self.rto;
+        let (ato_min, rto) = (self.ato_min, self.rto);
         if self.ack.ato == 0 {
             self.incr_quickack(MAX_QUICKACKS);
             self.ack.ato = ato_min;
@@ -526,7 +525,7 @@ impl Receiver {
             if gap <= ato_min / 2 {
                 self.ack.ato = (self.ack.ato >> 1) + ato_min / 2;
             } else if gap < self.ack.ato {
-                self.ack.ato = ((self.ack.ato >> 1) + gap).min(rto);
+                self.ack.ato = ((self.ack.ato >> 1) + gap).min(self.ato_max());
             } else if gap > rto {
                 self.incr_quickack(MAX_QUICKACKS); // The sender restarts its window.
             }

@@ -8,6 +8,8 @@ use dumbbell_packet::Segment;
 
 /// Number of duplicate ACKs that are never compressed (TCP_FASTRETRANS_THRESH).
 const DUPACKS_UNCOMPRESSED: u32 = 3;
+/// Maximum delay of an ACK (TCP_DELACK_MAX).
+const DELACK_MAX_MS: u64 = 200;
 
 impl Receiver {
     pub(super) fn incr_quickack(&mut self, most: u32) {
@@ -97,6 +99,25 @@ impl Receiver {
         }
     }
 
+    /// Maximum of the delayed ACK's estimate, in ticks.
+    pub(super) fn ato_max(&self) -> u64 {
+        if self.options.delack_from_rto_min {
+            self.rto.min(self.tick.ms(DELACK_MAX_MS))
+        } else {
+            self.rto
+        }
+    }
+
+    /// `tcp_delack_max`, in ticks.
+    fn delack_max(&self) -> u64 {
+        let most = self.tick.ms(DELACK_MAX_MS);
+        if self.options.delack_from_rto_min {
+            most.min(self.tick.us(self.options.rto_min.as_us()).max(2) - 1)
+        } else {
+            most
+        }
+    }
+
     /// `tcp_send_delayed_ack`.
     pub(super) fn delay_ack(&mut self) {
         let now = self.jiffy.number;
@@ -107,8 +128,9 @@ impl Receiver {
             if self.srtt_us8 > 0 {
                 most = most.min(self.tick.us(self.srtt_us8 >> 3).max(delack_min));
             }
-            ato = ato.min(most).min(self.tick.ms(200)); // TCP_DELACK_MAX
+            ato = ato.min(most);
         }
+        ato = ato.min(self.delack_max());
         let mut timeout = now + ato;
         if let Some(due) = self.ack.timer {
             if due <= now + (ato >> 2) {
@@ -139,7 +161,7 @@ impl Receiver {
                 self.ack.ato = self.ato_min;
             } else {
                 // The application sends no data that could carry the ACK: the next delay is longer.
-                self.ack.ato = (self.ack.ato << 1).min(self.rto);
+                self.ack.ato = (self.ack.ato << 1).min(self.ato_max());
             }
             self.send_ack();
         }
