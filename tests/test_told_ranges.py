@@ -36,8 +36,11 @@ def ran(folder: Path, buffers: str, rate: str = "10 Mbit/s", more: str = "") -> 
     ("buffers", "said"),
     [
         # A full frame takes 1.2112 ms at 10 Mbit/s. The largest is neither first nor last.
-        ("20 packets, 60 packets, 10 packets", "10 to 60 packets: 12.11 to 72.67 ms."),
-        ("60 packets, 10 packets", "60 / 10 packets: 72.67 / 12.11 ms."),
+        (
+            "20 packets, 60 packets, 10 packets",
+            "10 to 60 packets: 12.11 to 72.67 ms of full frames.",
+        ),
+        ("60 packets, 10 packets", "60 / 10 packets: 72.67 / 12.11 ms of full frames."),
     ],
 )
 def test_the_range_of_limits_is_that_of_all_cells(buffers: str, said: str, tmp_path: Path) -> None:
@@ -48,7 +51,7 @@ def test_limits_of_a_link_whose_rate_changes_are_those_of_all_its_rates(tmp_path
     slower = "links: [{name: bottleneck, changes: [{at: 200 ms, rate: 5 Mbit/s}]}]\n"
     said = reasons(cells(ran(tmp_path, "20 packets, 60 packets, 10 packets", more=slower)))
     # 10 packets at 10 Mbit/s, and 60 at 5 Mbit/s.
-    assert "The queue limit is 10 to 60 packets: 12.11 to 145.3 ms." in said
+    assert "The queue limit is 10 to 60 packets: 12.11 to 145.3 ms of full frames." in said
 
 
 @pytest.mark.parametrize(
