@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -46,6 +47,32 @@ def test_time_outs_between_a_loss_and_its_repair_are_told(tmp_path: Path) -> Non
     """In the outage the timer retransmits an earlier segment; this one is repaired 7 s later."""
     words = told(tmp_path, OUTAGE, "get", "5.2 s")
     assert "Time-outs had come before: 5 retransmissions of segment" in words
+
+
+SHORT_QUEUE = """\
+dumbbell: 1
+name: short queue
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 40 ms, buffer: 10 packets}}
+links:
+  - {name: bottleneck, forward: {changes: [{at: 5 s, state: down}, {at: 7 s, state: up}]}}
+flows:
+  - {name: up, from: s1, to: d1, tcp: cubic}
+duration: 9 s
+"""
+
+
+def test_a_probe_with_new_data_restarts_the_timer(tmp_path: Path) -> None:
+    """From the last ACK to the time-out it is longer than the timer of the sentence."""
+    words = told(tmp_path, SHORT_QUEUE, "up", "5.2 s")
+    found = re.search(
+        r"timer of ([\d.]+) ms expired at ([\d.]+) s.* The last ACK had come at ([\d.]+) s; a tail "
+        r"loss probe, sent at ([\d.]+) s, had restarted the timer\.",
+        words,
+    )
+    assert found is not None, words
+    rto_ms, expired, last, probe = map(float, found.groups())
+    assert 0 <= 1e3 * (expired - probe) - rto_ms <= 32
+    assert 1e3 * (expired - last) > rto_ms + 32
 
 
 def test_an_application_that_writes_now_and_then_writes_all_the_time(tmp_path: Path) -> None:
