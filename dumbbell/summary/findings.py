@@ -160,7 +160,10 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
 def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:
     """Standing queue of a cell whose queues were not sampled, as its RTTs show it."""
     for flow in cell.flows:
-        if flow.bulk and flow.base_rtt_ms is not None:
+        uses = [_use(cell, link) for link in cell.links if link.pipe in flow.narrowest]
+        # A link that is idle at times has no queue then.
+        drains = any(uses) and max(used or 0.0 for used in uses) < UNDERUSED
+        if flow.bulk and flow.base_rtt_ms is not None and not drains:
             waited = flow.rtt_ms.mean - flow.base_rtt_ms[1]
             if waited > limit:
                 words = (
