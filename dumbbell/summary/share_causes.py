@@ -84,7 +84,11 @@ def _retransmitted(one: FlowLine, others: list[FlowLine]) -> str:
 def _together(cell: CellLine, groups: list[FlowLine]) -> str:
     """Goodput of each before and while all of them send."""
     titles = [flow.title for flow in groups]
-    alone = [phase for phase in cell.phases if _sending(phase, titles) == 1]
+    # While its bottleneck is down, a flow receives what had passed before.
+    narrowest = {pipe for flow in groups for pipe in flow.narrowest}
+    sampled = not all(narrowest.isdisjoint(phase.used) for phase in cell.phases)
+    up = [phase for phase in cell.phases if not sampled or not narrowest.isdisjoint(phase.used)]
+    alone = [phase for phase in up if _sending(phase, titles) == 1]
     together = [phase for phase in cell.phases if _sending(phase, titles) == len(titles)]
     if not together:
         return ""
