@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,29 @@ def test_a_queue_limit_is_one_of_full_frames_and_names_its_link(tmp_path: Path) 
     words = reasons(cells(dumbbell.run(tmp_path / "e.yaml")))
     limit = "The queue limit of ← bottleneck is 2 / 100 packets: 121.1 / "
     assert f"{limit}6\u202f056 ms of full frames." in words
+
+
+FOLDED = """\
+dumbbell: 1
+name: folded
+template: {dumbbell: {pairs: 6, rate: 20 Mbit/s, rtt: {from: 10 ms, to: 200 ms}, buffer: 30 ms}}
+flows:
+  - {name: "f{i}", from: "s{i}", to: "d{i}", count: 5, tcp: cubic, start_jitter: 1 s}
+  - {name: odd, from: s6, to: d6, tcp: bbr, start: 4 s, stop: 8 s}
+duration: 14 s
+"""
+
+
+def test_rates_of_a_line_of_flows_are_those_of_each(tmp_path: Path) -> None:
+    """Their base RTTs are from 10 to 162 ms, and 30 ms of queue: the mean RTT is that of none."""
+    cell = one_cell(tmp_path, FOLDED)
+    words = sentence(cell, "unequal shares")
+    found = re.search(
+        r"together: 5 × f \(CUBIC\) ([\d.]+) each, odd \(BBR\) ([\d.]+) Mbit/s", words
+    )
+    assert found is not None, words
+    of_five, of_one = map(float, found.groups())
+    assert 15 < 5 * of_five + of_one <= 20 * 1448 / 1514
+    # The longest time alone is behind the other flow's life.
+    assert re.search(r" Mbit/s; [\d.]+–14 s: 5 × f \(CUBIC\) alone [\d.]+ Mbit/s each;", words)
+    assert "base RTTs from 10 to 200 ms" in words and "with queues" not in words
