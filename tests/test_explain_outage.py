@@ -102,3 +102,25 @@ def test_a_dropped_retransmission_is_one_and_its_cause_a_lost_ack(tmp_path: Path
     assert "The next retransmission of segment" in why
     # 109 segments behind it were lost, whatever the sender concluded.
     assert "learned that nothing was lost" not in why
+
+
+START = """\
+dumbbell: 1
+name: start
+template: {dumbbell: {rate: 10 Mbit/s, rtt: 400 ms, buffer: 50 packets}}
+flows:
+  - {name: bulk, from: s1, to: d1, tcp: reno}
+duration: 5 s
+"""
+
+
+def test_a_burst_of_slow_start_fills_a_queue_at_a_low_mean_rate(tmp_path: Path) -> None:
+    """Over an RTT fewer bits arrive than the link carries; a packet leaves as another is dropped."""
+    words = told(tmp_path, START, "bulk", "2 s")
+    assert "was full: 50 packets, 73.93 KiB; its limit is 50 packets." in words
+    found = re.search(
+        r"since the first of them came, packets arrived there at ([\d.]+) Mbit", words
+    )
+    assert found is not None, words
+    # Slow start sends twice what ACKs acknowledge at 10 Mbit/s.
+    assert 15 < float(found[1]) < 25
