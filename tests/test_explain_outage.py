@@ -115,7 +115,7 @@ duration: 5 s
 
 
 def test_a_burst_of_slow_start_fills_a_queue_at_a_low_mean_rate(tmp_path: Path) -> None:
-    """Over an RTT fewer bits arrive than the link carries; a packet leaves as another is dropped."""
+    """Over an RTT, arrivals are below the rate; a packet leaves as another is dropped."""
     words = told(tmp_path, START, "bulk", "2 s")
     assert "was full: 50 packets, 73.93 KiB; its limit is 50 packets." in words
     found = re.search(
