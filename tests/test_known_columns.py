@@ -164,6 +164,7 @@ def test_what_an_engine_does_not_know_is_said(tmp_path: Path) -> None:
 OTHERWISE_DEFINED = {
     *((f"queue_delay_p{percent}_ms", "queues.sojourn_mean_ns") for percent in (10, 50, 95)),
     *((name, "flows.srtt_mean_ns") for name in ("rtt_ms", "tcp_rtt_ms")),
+    ("datagram_loss_ratio", "flows.dropped_packets"),
 }
 
 

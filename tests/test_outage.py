@@ -16,7 +16,7 @@ from dumbbell.codes import Code
 from dumbbell.errors import ExperimentError
 from dumbbell.figures.over_time import over_time
 from dumbbell.limits.outages import outages, union, within
-from dumbbell.limits.pipes import capacity_bits
+from dumbbell.limits.pipes import admitted_bits, capacity_bits, policed_bits
 from dumbbell.metrics import METRICS, Metric
 from dumbbell.metrics.outage import Life, recover_s, resume_s, stall_s
 from dumbbell.scenario import Scenario, read_scenario
@@ -114,6 +114,41 @@ def test_a_link_that_is_down_can_carry_nothing() -> None:
     pipe = spec(text)["links"][2]["forward"]
     assert capacity_bits(pipe, 0, 12_000 * MS) == pytest.approx(8e6 * (12 - 2.5))
     assert capacity_bits(pipe, 4000 * MS, 5000 * MS) == 0
+
+
+POLICED = """\
+dumbbell: 1
+name: policed
+template:
+  dumbbell:
+    rate: 20 Mbit/s
+    rtt: 20 ms
+    buffer: 100 packets
+    forward:
+      policer: {rate: 4 Mbit/s, burst: 10000 bytes}
+      changes: [{at: 4 s, state: down}, {at: 6 s, state: up}]
+flows: [{from: s1, to: d1, udp: 6 Mbit/s}]
+sampling: {interval: 20 ms, keep: [samples, queues]}
+duration: 10 s
+"""
+
+
+def test_a_policer_admits_nothing_while_its_link_is_down(tmp_path: Path) -> None:
+    pipe = next(one for one in spec(POLICED)["links"] if one["name"] == "bottleneck")["forward"]
+    # A full bucket at the beginning, and one when the link comes up.
+    assert policed_bits(pipe, 0, 10_000 * MS) == pytest.approx(4e6 * 8 + 2 * 8e4)
+    assert policed_bits(pipe, 1000 * MS, 2000 * MS) == pytest.approx(4e6 + 8e4)
+    assert admitted_bits(pipe, 4500 * MS, 5500 * MS) == 0
+    (tmp_path / "e.yaml").write_text(POLICED, encoding="utf-8")
+    found = dumbbell.run(tmp_path / "e.yaml")
+    for metric in ("link_use", "utilisation"):
+        frame = METRICS[metric].measure(found).filter(pl.col("pipe") == "bottleneck/forward")
+        assert 0.95 < frame["value"].item() <= 1
+    (cell,) = cells(found)
+    # Of each phase, too: 4 of 20 Mbit/s are all that its policer admits.
+    used = [phase.used.get("bottleneck/forward") for phase in cell.phases]
+    assert len(used) == 3 and used[1] is None
+    assert all(share is not None and 0.95 < share <= 1 for share in (used[0], used[2]))
 
 
 @pytest.fixture(scope="module")

@@ -142,3 +142,26 @@ def test_cells_that_differ_are_named(tmp_path: Path) -> None:
     assert "The queue limit is 1 / 17 packets" in sentence
     alone = dumbbell.run(file, set={"buffer": "1 BDP"})
     assert contrasts(cells(alone), alone) == []
+
+
+LONG = """\
+dumbbell: 1
+name: long
+template: {dumbbell: {rate: RATE, rtt: 600 ms, buffer: 20 packets}}
+flows: [{from: s1, to: d1, tcp: cubic}]
+sampling: {interval: 50 ms, keep: [samples]}
+duration: 20 s
+"""
+
+
+def test_a_queue_of_a_line_that_is_often_idle_does_not_stand(tmp_path: Path) -> None:
+    """Queues are not sampled: RTTs tell of a queue, and the use of the line whether it drains."""
+    file = tmp_path / "long.yaml"
+    found = {}
+    for rate in ("250 kbit/s", "2 Mbit/s"):
+        file.write_text(LONG.replace("RATE", rate), encoding="utf-8")
+        (cell,) = cells(dumbbell.run(file))
+        (flow,), (link,) = cell.flows, cell.links
+        assert flow.rtt_ms.mean > 600 + 25
+        found[rate] = (link.used or 0) > 0.9, "standing queue" in rules(cell)
+    assert found == {"250 kbit/s": (True, True), "2 Mbit/s": (False, False)}

@@ -1,96 +1,85 @@
-"""What is said of cells whose links fail, beside the numbers of their tables."""
+"""Outages, and phases beside bulk flows, in the words and tables of `dumbbell run`."""
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 import dumbbell
-from dumbbell.metrics import METRICS
-from dumbbell.metrics.cells import CellValues, Values
-from dumbbell.report.experiment import experiment_page
-from dumbbell.report.setup import setup
-from dumbbell.results import Results
+from dumbbell.show.drawing import _others
+from dumbbell.summary import outages
 from dumbbell.summary.cells import cells
-from dumbbell.summary.contrasts import contrasts
 from dumbbell.summary.findings import findings
-from dumbbell.summary.links import arrow, worst
-from tests.helpers import ROOT
+from dumbbell.summary.share_causes import of_unequal_shares
 
-
-@pytest.fixture(scope="module")
-def handover(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    folder = tmp_path_factory.mktemp("handover")
-    text = (ROOT / "examples" / "handover.yaml").read_text("utf-8")
-    (folder / "e.yaml").write_text(text.replace("repeats: 5", "repeats: 1"), encoding="utf-8")
-    return dumbbell.run(folder / "e.yaml")
-
-
-def test_a_use_over_all_and_one_of_a_phase_are_told_apart(handover: Results) -> None:
-    """`no link carries more than 70 % of what it could under load: use 0–10 s 99 %`."""
-    (words,) = [one.sentence for one in findings(cells(handover)) if one.rule == "underused"]
-    assert re.search(r"of what it could over the time of load: use of → phone-wifi by phase", words)
-
-
-def test_an_idle_line_after_an_outage_names_the_time_out_that_ends_it(handover: Results) -> None:
-    (words,) = [one.sentence for one in findings(cells(handover)) if one.rule == "underused"]
-    resumed = METRICS["resume_s"].measure(handover)["value"].max()
-    assert isinstance(resumed, float) and resumed > 5
-    assert f"until {resumed:.2f} s after an outage: its RTO doubles with each time-out" in words
-
-
-def test_each_path_of_a_flow_has_a_row(handover: Results) -> None:
-    """Over both paths the one that was down carries 69 % of its rate, the other 97 %."""
-    both = next(cell for cell in cells(handover) if cell.levels["upload"] == "both")
-    assert {arrow(link.pipe) for link in both.links} == {"→ phone-wifi", "→ phone-lte"}
-
-
-class Known(CellValues):
-    """Queues of two repeats: in each another is the longer one."""
-
-    def __init__(self) -> None:
-        repeats = {
-            "queue_delay_p50_ms": {0: {"a": 80.0, "b": 1.0}, 1: {"a": 1.0, "b": 70.0}},
-            "queue_delay_p95_ms": {0: {"a": 100.0, "b": 10.0}, 1: {"a": 10.0, "b": 90.0}},
-        }
-        self._of = {name: {(): Values(own)} for name, own in repeats.items()}
-
-
-def test_median_and_p95_of_a_cell_are_of_the_same_queues() -> None:
-    """The mean p95 of the longest queues, 95 ms, stood beside a median of 40.5 ms: that of `a`."""
-    found = worst(Known(), ())
-    assert found["delay_p95_ms"] == 95 and found["delay_p50_ms"] == 75
-
-
-def test_captions_name_only_what_stands_in_the_table(handover: Results) -> None:
-    page = experiment_page(handover)
-    captions = " ".join(re.findall(r'<p class="caption">(.*?)</p>', page))
-    assert "Use and queueing delay of each link that changes." in captions
-    assert "queueing delay under load" in captions
-    for absent in ("Settled", "marked packets", "Jain", "datagrams"):
-        assert absent not in captions
-
-
-def test_rates_of_backups_are_told_as_such(handover: Results) -> None:
-    assert "All paths of a flow, backups included, together carry 30 to 40 Mbit/s." in " ".join(
-        contrasts(cells(handover), handover)
-    )
-
-
-BYTES = """\
+DOWN = """\
 dumbbell: 1
-name: bytes
-template: {dumbbell: {rate: 10 Mbit/s, rtt: 40 ms, buffer: 4 BDP}}
-flows: [{name: f, from: s1, to: d1, tcp: cubic}]
-duration: 20 s
+name: down
+template:
+  dumbbell:
+    pairs: 2
+    rate: 10 Mbit/s
+    rtt: 40 ms
+    buffer: 0.5 BDP
+    forward: {changes: [{at: 4 s, state: down}, {at: 6 s, state: up}]}
+FLOWS
+duration: 10 s
 """
 
 
-def test_a_queue_limit_has_one_unit_on_a_page(tmp_path: Path) -> None:
-    (tmp_path / "e.yaml").write_text(BYTES, encoding="utf-8")
-    results = dumbbell.run(tmp_path / "e.yaml")
-    assert "queue of 195.3 KiB" in setup(results)
-    (words,) = [one.sentence for one in findings(cells(results)) if one.rule == "standing queue"]
-    assert "the queue limit is 195.3 KiB" in words
+def ran(folder: Path, flows: str) -> dumbbell.Results:
+    (folder / "e.yaml").write_text(DOWN.replace("FLOWS", flows), encoding="utf-8")
+    return dumbbell.run(folder / "e.yaml", workers=1)
+
+
+def test_what_arrives_as_a_link_goes_down_is_no_time_alone(tmp_path: Path) -> None:
+    """A sample after the beginning of the outage has what one flow had under way."""
+    flows = "flows:\n  - {name: q, from: s1, to: d1, tcp: bbr}\n"
+    (cell,) = cells(ran(tmp_path, f"{flows}  - {{name: t, from: s2, to: d2, tcp: cubic}}"))
+    before, down, after = cell.phases
+    assert "bottleneck/forward" not in down.used
+    late = replace(down, goodput_mbps={"t (CUBIC)": 0.006})
+    cell = replace(cell, phases=[before, late, after])
+    cause = of_unequal_shares(cell, cell.flows[0])
+    assert " together: " in cause and "alone" not in cause
+
+
+def test_flows_that_arrive_have_no_rows_of_outages(tmp_path: Path) -> None:
+    web = "{name: web, from: s1, to: d1, load: 1 Mbit/s, size: 20 KiB, tcp: cubic}"
+    bulk = "{name: bulk, from: s2, to: d2, tcp: cubic}"
+    results = ran(tmp_path, f"arrivals: [{web}]\nflows: [{bulk}]")
+    assert [row[0] for row in outages.rows(results)] == ["bulk"]
+
+
+def test_a_time_that_is_not_known_is_not_one_that_never_came(tmp_path: Path) -> None:
+    """A QUIC stack does not say what waits to be sent: its stalls are not known."""
+    every = outages.rows(ran(tmp_path, "flows: [{name: q, from: s1, to: d1, quic: cubic}]"))
+    assert every[0][:3] == ["q", "2", "–"]
+    assert outages.caption(every).endswith("; –: in no run, or not known.")
+
+
+REQUESTS = """\
+dumbbell: 1
+name: requests
+template: {dumbbell: {pairs: 2, rate: 5 Mbit/s, rtt: 20 ms, buffer: 30 packets}}
+requests:
+  - {name: q, client: s1, server: d1, request: 300 bytes, response: 10 KB, think: 50 ms}
+flows: [{name: up, from: d2, to: s2, tcp: cubic, start: 3 s, stop: 6 s}]
+duration: 9 s
+"""
+
+
+def test_a_line_beside_requests_is_idle_only_while_bulk_flows_send(tmp_path: Path) -> None:
+    """The connection of the requests lives for 9 s, the bulk flow fills the line for 3."""
+    (tmp_path / "e.yaml").write_text(REQUESTS, encoding="utf-8")
+    (cell,) = cells(dumbbell.run(tmp_path / "e.yaml", workers=1))
+    (link,) = cell.links
+    assert (link.used_under_load or 1) < 0.8
+    first, second, third = (phase.used["bottleneck/backward"] for phase in cell.phases)
+    assert second > 0.9 > max(first, third)
+    assert "underused" not in {one.rule for one in findings([cell])}
+
+
+def test_one_flow_that_is_not_drawn_is_one() -> None:
+    (line,) = _others("flow", ["f7"])
+    assert line.plain == "Not drawn, 1 flow: f7"

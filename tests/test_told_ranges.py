@@ -14,6 +14,7 @@ from dumbbell.report import write_report
 from dumbbell.results import Results
 from dumbbell.summary import changes, outages
 from dumbbell.summary.cells import cells
+from dumbbell.summary.contrasts import contrasts
 from dumbbell.summary.differences import _spread, reasons
 
 TEXT = """\
@@ -36,8 +37,11 @@ def ran(folder: Path, buffers: str, rate: str = "10 Mbit/s", more: str = "") -> 
     ("buffers", "said"),
     [
         # A full frame takes 1.2112 ms at 10 Mbit/s. The largest is neither first nor last.
-        ("20 packets, 60 packets, 10 packets", "10 to 60 packets: 12.11 to 72.67 ms."),
-        ("60 packets, 10 packets", "60 / 10 packets: 72.67 / 12.11 ms."),
+        (
+            "20 packets, 60 packets, 10 packets",
+            "10 to 60 packets: 12.11 to 72.67 ms of full frames.",
+        ),
+        ("60 packets, 10 packets", "60 / 10 packets: 72.67 / 12.11 ms of full frames."),
     ],
 )
 def test_the_range_of_limits_is_that_of_all_cells(buffers: str, said: str, tmp_path: Path) -> None:
@@ -48,7 +52,7 @@ def test_limits_of_a_link_whose_rate_changes_are_those_of_all_its_rates(tmp_path
     slower = "links: [{name: bottleneck, changes: [{at: 200 ms, rate: 5 Mbit/s}]}]\n"
     said = reasons(cells(ran(tmp_path, "20 packets, 60 packets, 10 packets", more=slower)))
     # 10 packets at 10 Mbit/s, and 60 at 5 Mbit/s.
-    assert "The queue limit is 10 to 60 packets: 12.11 to 145.3 ms." in said
+    assert "The queue limit is 10 to 60 packets: 12.11 to 145.3 ms of full frames." in said
 
 
 @pytest.mark.parametrize(
@@ -95,3 +99,29 @@ def test_rows_of_changes_that_are_left_out_are_counted(tmp_path: Path) -> None:
     write_report(tmp_path / "store", page)
     assert said in re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
     assert changes.left_out(every[:2]) == ""
+
+
+NEVER_UP = """\
+dumbbell: 1
+name: never
+template:
+  dumbbell:
+    rate: 5 Mbit/s
+    rtt: 20 ms
+    buffer: 30 packets
+    forward: {changes: [{at: 1 ms, state: down}, {at: $up, state: up}]}
+flows: [{name: f, from: s1, to: d1, tcp: {congestion_control: cubic, bytes: 100 KiB}}]
+duration: 5 s
+factors: {up: [500 ms, 2 s, 4.9 s]}
+"""
+
+
+def test_a_level_at_which_nothing_finishes_is_named(tmp_path: Path) -> None:
+    """The SYN is sent again after 1, 3 and 7 s: with the third link, no transfer begins."""
+    (tmp_path / "e.yaml").write_text(NEVER_UP, encoding="utf-8")
+    results = dumbbell.run(tmp_path / "e.yaml")
+    every = cells(results)
+    assert [cell.transfer_s is None for cell in every] == [False, False, True]
+    (said,) = contrasts(every, results)
+    assert said.startswith("up 500 ms / 2 s: transfer time ")
+    assert " s (not known at 4.9 s), " in said

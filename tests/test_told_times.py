@@ -101,6 +101,18 @@ def test_goodput_of_all_says_its_flows_and_its_time(tmp_path: Path) -> None:
     assert "goodput " in sentence and "of all flows" not in sentence
 
 
+def test_a_goodput_above_that_of_its_link_says_its_time(tmp_path: Path) -> None:
+    """The handshake is no part of the flow's life, but of the time of its link."""
+    tcp = "{congestion_control: CC, bytes: 20 KiB}"
+    short = ran(tmp_path, flows(BULK.replace("CC", tcp)))
+    every = cells(short)
+    (flow,), (link,) = every[0].flows, every[0].links
+    assert flow.goodput_mbps.mean > link.throughput_mbps
+    assert not lives_differ(short)
+    shown = printed(overview.table(short, every))
+    assert overview.TIMES in " ".join(shown.split())
+
+
 def test_a_number_of_one_of_several_links_names_it(tmp_path: Path) -> None:
     """Two bottlenecks, up and down: the delay is of the first."""
     back = "- {name: back, from: d2, to: s2, tcp: CC}"

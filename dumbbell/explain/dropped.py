@@ -122,8 +122,15 @@ def filling(seen: Observed, state: QueueState, at: int) -> list[Link]:
         own_bps = arrivals_bps(late.filter(pl.col("flow") == seen.flow), span_ns)
         line = rate_at(seen, state.pipe, at)
         slow = in_slow_start(seen.before(at), seen.before(at - span_ns))
+        stretch = "RTT before"
+        if line and offered < line and (since_ns := _oldest_ns(here, at)) < at:
+            # A burst fills a queue, whatever the rate over an RTT.
+            span_ns, stretch = at - since_ns, f"{span(at - since_ns)} since the first of them came"
+            late = here.filter(pl.col("offered_ns") >= since_ns)
+            offered = arrivals_bps(late, span_ns)
+            own_bps = arrivals_bps(late.filter(pl.col("flow") == seen.flow), span_ns)
         sentence = (
-            f"In the RTT before, packets arrived there at {rate(offered)}"
+            f"In the {stretch}, packets arrived there at {rate(offered)}"
             + (f", {rate(own_bps)} of {seen.flow}" if own_bps < offered else "")
             + (f"; its rate is {rate(line)}" if line else "")
             + (f"; {seen.flow} was in slow start." if slow else ".")
@@ -141,6 +148,13 @@ def filling(seen: Observed, state: QueueState, at: int) -> list[Link]:
             )
         )
     return links
+
+
+def _oldest_ns(rows: pl.DataFrame, at_ns: int) -> int:
+    """Arrival of the first packet that waits at a time; the time itself if none does."""
+    waits = (pl.col("leaves_ns") >= at_ns) | (pl.col("leaves_ns") < 0)
+    inside = rows.filter(waits & ((pl.col("dropped") == "") | (pl.col("ended_ns") >= at_ns)))
+    return min(inside["offered_ns"].to_list(), default=at_ns)
 
 
 def arrivals_bps(rows: pl.DataFrame, span_ns: int) -> float:

@@ -16,6 +16,9 @@ from dumbbell.limits.outages import union
 
 #: Time between an ACK and a retransmission that it triggers, at most.
 _AT_ONCE_NS = 50_000
+#: A timer of Linux runs out so much late at most: its wheel has ticks of 4 ms, and from 256 ms on
+#: buckets of eight.
+_TICKS_NS = 32_000_000
 
 
 def notices(seen: Observed, incident: Incident) -> list[Link]:
@@ -153,12 +156,30 @@ def _timer(seen: Observed, again: Packet) -> Link:
         numbers = {"rto_ns": waited}
     else:
         quiet = f" The last ACK had come at {moment(last)}." if last >= 0 else ""
+        probe = _restarted(seen, again, last, rto)
+        if probe is not None:
+            quiet = (
+                f" The last ACK had come at {moment(last)}; a tail loss probe, sent at"
+                f" {moment(probe.sent_ns)}, had restarted the timer."
+            )
         timer = f" of {span(rto)}" if rto > 0 else ""
         sentence = (
             f"The retransmission timer{timer} expired at {moment(again.sent_ns)}, and {seen.flow}"
             f" retransmitted {again.name}.{quiet}"
         )
     return Link(Step.NOTICE, What.RTO, again.sent_ns, sentence, again, numbers=numbers)
+
+
+def _restarted(seen: Observed, again: Packet, last_ns: int, rto_ns: int) -> Packet | None:
+    """Tail loss probe, of old data or new, that restarted the timer (RFC 8985 §7.3); None: none."""
+    before = (one for one in seen.data if last_ns < one.sent_ns < again.sent_ns)
+    latest = max(before, key=lambda one: one.sent_ns, default=None)
+    if latest is None or latest.cause not in ("", "probe") or rto_ns <= 0 or last_ns < 0:
+        return None
+    # Data that follows an ACK at once is no probe: the timer runs from the ACK.
+    if last_ns + rto_ns + _TICKS_NS >= again.sent_ns:
+        return None
+    return latest if 0 <= again.sent_ns - latest.sent_ns - rto_ns <= _TICKS_NS else None
 
 
 def _probe(seen: Observed, again: Packet) -> Link:

@@ -68,19 +68,22 @@ def queue_state(
     came = pl.col("offered_ns") < at_ns
     if packet is not None:
         came |= (pl.col("offered_ns") == at_ns) & ~_from(packet)
-    here = seen.hops.filter(
-        (pl.col("pipe") == pipe)
-        & came
-        & ((pl.col("leaves_ns") > at_ns) | (pl.col("leaves_ns") < 0))
-        & ((pl.col("dropped") == "") | (pl.col("ended_ns") >= at_ns))
-    )
+    waits = (pl.col("leaves_ns") > at_ns) | (pl.col("leaves_ns") < 0)
+    inside = (pl.col("dropped") == "") | (pl.col("ended_ns") >= at_ns)
+    offered = seen.hops.filter((pl.col("pipe") == pipe) & came & inside)
+    queue = seen.pipes[pipe]["queue"] if pipe in seen.pipes else None
+    title, spec = _acting(queue, managed=signal is not None)
+    here = offered.filter(waits)
+    most = spec.get("limit_packets")
+    if packet is not None and signal is None and isinstance(most, int):
+        # One that leaves at this very time leaves after the drop, or the queue had not been full.
+        leaving = offered.filter(waits | (pl.col("leaves_ns") == at_ns))
+        here = leaving if leaving.height <= most else here
     by_flow = here.group_by("flow").len().sort("len", "flow", descending=[True, False])
     packets, waiting_bytes = here.height, int(here["frame_bytes"].sum())
     sampled = _sampled(seen, pipe, at_ns, packets) if packet is not None else None
     if sampled is not None:
         packets, waiting_bytes, by_flow = *sampled, by_flow.clear()
-    queue = seen.pipes[pipe]["queue"] if pipe in seen.pipes else None
-    title, spec = _acting(queue, managed=signal is not None)
     detail, numbers = _managed(seen, pipe, at_ns, spec, wait_ns, signal)
     return QueueState(
         pipe,

@@ -95,6 +95,14 @@ class NetworkLimits:
             self._narrowest[alike] = self._limiting(alike)
         return list(self._narrowest[alike])
 
+    def pipes_of_data(self, flow: str) -> frozenset[str]:
+        """Names of all pipes that a flow's data may pass; not those of its ACKs.
+
+        Raises `KeyError` for an unknown flow and `ValueError` if no path joins its ends.
+        """
+        paths = self.paths.of(self.paths.alike(flow))[0]
+        return frozenset(self._names[id(pipe)] for path in paths for pipe in path)
+
     def name_of(self, pipe: Pipe) -> str:
         """Name of a pipe of this scenario."""
         return self._names[id(pipe)]

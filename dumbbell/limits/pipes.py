@@ -87,11 +87,23 @@ def _shaped_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
 
 
 def policed_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
-    """Bits of frames that its policer lets through between two times; infinite without one."""
+    """Bits of frames that its policer lets through while the link is up, between two times.
+
+    Infinite without one. Its bucket is full when the link comes up.
+    """
     policer = pipe["policer"]
     if not policer:
         return float("inf")
-    return float(policer["rate_bps"] * (end_ns - begin_ns) / _NS + 8.0 * policer["burst_bytes"])
+    down = within(outages(pipe, end_ns), begin_ns, end_ns)
+    up_ns = end_ns - begin_ns - sum(last - first for first, last in down)
+    bursts = 1 + sum(last < end_ns for _, last in down)
+    return float(policer["rate_bps"] * up_ns / _NS + 8.0 * bursts * policer["burst_bytes"])
+
+
+def admitted_bits(pipe: Pipe, begin_ns: int, end_ns: int) -> float:
+    """Bits that its shaper and its policer let through while the link is up, between two times."""
+    # A policer below the link's rate is what limits it.
+    return min(capacity_bits(pipe, begin_ns, end_ns), policed_bits(pipe, begin_ns, end_ns))
 
 
 def burst_bits(pipe: Pipe) -> float:

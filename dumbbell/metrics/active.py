@@ -66,3 +66,14 @@ def lives_differ(tables: Tables) -> bool:
     """
     lives = _data_lives(tables)
     return bool((lives["least_ns"] < (1 - _APART) * lives["all_ns"]).any())
+
+
+def times_differ(tables: Tables) -> bool:
+    """Returns true if a flow with data lives shorter than packets are under way in some run.
+
+    Then its goodput, over its own life, may exceed the throughput of its link: the handshake is no
+    part of the life.
+    """
+    lives = _data_lives(tables).join(active_windows(tables), on="run")
+    all_ns = pl.col("end_ns") - pl.col("begin_ns")
+    return bool(lives.select((pl.col("least_ns") < (1 - _APART) * all_ns).any()).item())

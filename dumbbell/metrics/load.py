@@ -6,10 +6,9 @@ import polars as pl
 
 from dumbbell.limits.flows import longest_frame_bytes
 from dumbbell.limits.pipes import (
-    capacity_bits,
+    admitted_bits,
     frames_exceed_wire,
     is_in_cells,
-    policed_bits,
     surplus_bits,
 )
 from dumbbell.metrics.active import active_windows
@@ -140,8 +139,7 @@ def _capacities(tables: Tables, sent: pl.DataFrame) -> pl.DataFrame:
         link, _, side = name.rpartition("/")
         (found,) = (one for one in spec["links"] if one["name"] == link)
         pipe = found["forward"] if side == "forward" else found["backward"]
-        # A policer below the link's rate is what limits it.
-        bits = min(capacity_bits(pipe, begin_ns, end_ns), policed_bits(pipe, begin_ns, end_ns))
+        bits = admitted_bits(pipe, begin_ns, end_ns)
         surplus = surplus_bits(pipe, longest_frame_bytes(spec))
         told = bits < float("inf") and surplus <= _SURPLUS_MOST * bits
         told &= not frames_exceed_wire(pipe) and not _has_own_cells(pipe)

@@ -86,7 +86,10 @@ def _measure_datagrams(tables: Tables) -> pl.DataFrame:
     # Of a fragmented datagram the receiver counts packets, and hands on only whole datagrams.
     whole = known("delivered_bytes") / pl.col("bytes") * pl.col("packets")
     arrived = pl.when(pl.col("packets").is_null()).then(known("received_packets")).otherwise(whole)
-    lost = (1 - arrived / known("sent_packets")).clip(0, 1)
+    missing = (1 - arrived / known("sent_packets")).clip(0, 1)
+    # What is under way at the end is missing, and not dropped. A drop takes a datagram at most.
+    datagrams = known("sent_packets") / pl.col("packets").fill_null(1)
+    lost = pl.min_horizontal(missing, known("dropped_packets") / datagrams)
     applies = (pl.col("kind") == "udp") & (pl.col("sent_packets") > 0)
     return tables.flows.join(split, on=["run", "flow"], how="left", maintain_order="left").select(
         *keys(tables),
@@ -112,8 +115,9 @@ DATAGRAMS = Metric(
     label="Datagrams that never arrived",
     unit="share",
     formula="1 − received_packets / sent_packets of a UDP flow. Where a datagram is fragmented: "
-    "1 − (delivered_bytes / payload of a datagram) / (sent_packets / its fragments). What is under "
-    "way at the end counts as lost, duplicates as received",
+    "1 − (delivered_bytes / payload of a datagram) / (sent_packets / its fragments). At most one "
+    "datagram for each of dropped_packets, if these are known: what is under way at the end is not "
+    "lost. Duplicates count as received",
     place="the receiving host",
     window="the whole run",
     source="RFC 7680 (one-way loss)",

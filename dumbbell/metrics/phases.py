@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from dumbbell.limits.outages import outages, within
-from dumbbell.limits.pipes import capacity_bits, pipes_of
+from dumbbell.limits.pipes import admitted_bits, pipes_of
 from dumbbell.metrics.definition import Tables
 from dumbbell.metrics.load import load_windows
 from dumbbell.metrics.queue_delay import queueing_delay_samples
@@ -242,7 +242,7 @@ def _grown(series: Series, column: str, begin_ns: int, end_ns: int) -> float:
 
 def _used(series: Series, pipe: Pipe, begin_ns: int, end_ns: int) -> float | None:
     """Share of a pipe's capacity that it carried; None without a capacity."""
-    bits = capacity_bits(pipe, begin_ns, end_ns)
+    bits = admitted_bits(pipe, begin_ns, end_ns)
     if not 0 < bits < float("inf") or pipe["framing"]["overhead_bytes"] or pipe["framing"]["atm"]:
         return None
     return min(8 * _grown(series, "sent_bytes", begin_ns, end_ns) / bits, 1.0)

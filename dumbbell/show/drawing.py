@@ -55,7 +55,7 @@ def windows(chosen: Chosen, terminal: Terminal, rows: int = _WINDOW_ROWS) -> Ite
     for name, line in zip(names, lines, strict=False):
         measured = chosen.measured.get(name, {})
         yield _legend(chosen.titles.get(name, name), measured, line, terminal, len(lines))
-    yield from _others("flows", names[_FLOWS:])
+    yield from _others("flow", names[_FLOWS:])
 
 
 def _legend(
@@ -90,7 +90,7 @@ def _queues(chosen: Chosen, terminal: Terminal) -> Iterator[Text]:
         yield Text(_about_queue(name, rows, chosen.pipes))
         line = Line(_outline(rows, "queued_packets", terminal), _SIGNS[0], _STYLES[0])
         yield from chart([line], _end(chosen), _QUEUE_ROWS, terminal)
-    yield from _others("queues", waiting[_QUEUES:])
+    yield from _others("queue", waiting[_QUEUES:])
     empty = ranked.height - len(waiting)
     if waiting and empty:
         yield Text(f"{_count(empty, 'queue')} always empty at the sampled times")
@@ -114,7 +114,7 @@ def _others(what: str, names: Sequence[str]) -> Iterator[Text]:
     if names:
         shown = ", ".join(shortened(name, _NAME) for name in names[:_NAMES])
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-        yield Text(f"Not drawn, {len(names)} {what}: {shown}{more}")
+        yield Text(f"Not drawn, {many(len(names), what)}: {shown}{more}")
 
 
 def _count(number: int, word: str) -> str:

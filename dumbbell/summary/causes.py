@@ -27,8 +27,11 @@ _SHORT_OF_BDP = 0.5
 _MOST_OF_LOSS = 0.5
 #: From so many flows on, each has few packets under way.
 _MANY = 20
-#: Flows of a kind matter for a loss if they have more than this share of the goodput.
+#: Flows of a kind fill a queue if they have more than this share of the goodput, and matter for a
+#: loss if they send more than this share of what the link carries.
 _MUCH = 0.3
+#: A mean window of so many BDP, and BBR's least window of 4 packets, is more than two BDP.
+_ABOVE_TWO, _LEAST_WINDOW = 3, 4
 #: Congestion controls of Multipath TCP that couple the windows of subflows.
 _COUPLED = ("LIA", "OLIA", "BALIA")
 #: Below so many packets in the window, a loss is rarely followed by three duplicate ACKs (RFC 5681
@@ -43,6 +46,11 @@ _USE_APART = 0.1
 def at(cell: CellLine, pipe: str) -> list[FlowLine]:
     """Flows of a cell that this pipe limits, or of which that is not known."""
     return [flow for flow in cell.flows if not flow.narrowest or pipe in flow.narrowest]
+
+
+def crossing(cell: CellLine, pipe: str) -> list[FlowLine]:
+    """Flows of a cell whose data may pass this pipe, or of which that is not known."""
+    return [flow for flow in cell.flows if not flow.pipes or pipe in flow.pipes]
 
 
 def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
@@ -66,12 +74,23 @@ def of_standing_queue(cell: CellLine, link: LinkLine) -> str:
     names, several = " and ".join(sorted(kinds)), len(kinds) > 1
     fits = f"what {names} {'have' if several else 'has'} in flight fits into it"
     if kinds <= set(BY_MODEL):
-        return f"{limit}, and {names} {'keep' if several else 'keeps'} up to two BDP in flight"
+        keep = f"{limit}, and {names} {'keep' if several else 'keeps'} up to two BDP in flight"
+        return keep + _estimated(cell, link)
     if not link.dropped:
         return f"{limit}, and {fits}"
     if link.late_overflow == 0:
         return f"{limit}; it drops at first, and in the second half of the load {fits}"
     return f"{limit}, and {_fill(sorted(kinds - set(BY_MODEL)))} it until it drops"
+
+
+def _estimated(cell: CellLine, link: LinkLine) -> str:
+    """Windows above two BDP: of a path whose RTT a sender never sees without a queue."""
+    for flow in crossing(cell, link.pipe):
+        window, bdp = flow.window_packets or 0.0, flow.bdp_packets or 0.0
+        if flow.algorithm in BY_MODEL and bdp and window > _ABOVE_TWO * bdp + _LEAST_WINDOW:
+            words = f"mean window {number(window)} packets, BDP {number(bdp)}"
+            return f" as it estimates them ({words})"
+    return ""
 
 
 def _silent(pipe: PipeSetting, link: LinkLine) -> str:
@@ -84,8 +103,8 @@ def _silent(pipe: PipeSetting, link: LinkLine) -> str:
 
 def _filling(cell: CellLine, link: LinkLine) -> set[str]:
     """Algorithms of the flows that fill a queue."""
-    flows = [flow for flow in at(cell, link.pipe) if flow.algorithm != "ping"]
-    kinds = {flow.algorithm for flow in flows if _share(cell, flow.algorithm) > _MUCH}
+    flows = [flow for flow in crossing(cell, link.pipe) if flow.algorithm != "ping"]
+    kinds = {flow.algorithm for flow in flows if _share(flows, flow.algorithm) > _MUCH}
     rates = cell.setting.pipes[link.pipe].rates_bps if cell.setting else None
     if _sent_mbps(flows, "UDP") > max(link.throughput_mbps, rates[1] * 1e-6 if rates else 0.0):
         return {"UDP"}
@@ -131,8 +150,8 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
         return "CAKE's ACK filter removes ACKs that later ones make needless, or AQM"
     else:
         return why
-    unmoved = [kind for kind in ("UDP", *LOSS_BLIND) if _share(cell, kind) > _MUCH]
-    burst = max((flow.burst_packets for flow in cell.flows), default=0.0)
+    passing = crossing(cell, link.pipe)
+    burst = max((flow.burst_packets for flow in passing), default=0.0)
     if why == "overflow" and pipe.limit_packets and burst > pipe.limit_packets:
         return f"{words}, and {_packets(burst)} of UDP arrive in a burst"
     senders = [flow for flow in at(cell, link.pipe) if flow.bulk]
@@ -141,6 +160,8 @@ def of_loss(cell: CellLine, link: LinkLine) -> str:
     if why == "overflow" and pipe.limit_packets and flows >= _MANY:
         each = (bdp + pipe.limit_packets) / flows
         return f"{words}; path and queue hold {number(each)} packets for each of {flows} flows"
+    least = _MUCH * link.throughput_mbps
+    unmoved = [kind for kind in ("UDP", *LOSS_BLIND) if _sent_mbps(passing, kind) > least]
     if unmoved:
         verb = "do" if len(unmoved) > 1 else "does"
         words += f"; {' and '.join(unmoved)} {verb} not slow down for losses"
@@ -159,16 +180,16 @@ def of_timeouts(cell: CellLine, flow: FlowLine) -> str:
     )
 
 
-def _share(cell: CellLine, kind: str) -> float:
-    """Part of the goodput of a cell that is of flows of this kind."""
-    rates = [(flow.algorithm, flow.goodput_mbps.mean * flow.count) for flow in cell.flows]
+def _share(flows: list[FlowLine], kind: str) -> float:
+    """Part of the goodput of some flows that is of those of this kind."""
+    rates = [(flow.algorithm, flow.goodput_mbps.mean * flow.count) for flow in flows]
     rates = [(own, rate) for own, rate in rates if rate > 0]
     whole = sum(rate for _, rate in rates)
     return sum(rate for own, rate in rates if own == kind) / whole if whole else 0.0
 
 
 def _sent_mbps(flows: list[FlowLine], kind: str) -> float:
-    """Payload that datagrams of this kind carried into the network, Mbit/s."""
+    """Payload that flows of this kind carried into the network, Mbit/s."""
     return sum(
         flow.goodput_mbps.mean * flow.count / (1 - flow.lost)
         for flow in flows
@@ -208,7 +229,7 @@ def _backed_off(cell: CellLine, link: LinkLine) -> str:
 
 def _idle_between_bursts(cell: CellLine, link: LinkLine) -> str:
     pipe = cell.setting.pipes.get(link.pipe) if cell.setting else None
-    burst = max((flow.burst_packets for flow in cell.flows), default=0.0)
+    burst = max((flow.burst_packets for flow in crossing(cell, link.pipe)), default=0.0)
     if pipe is None or pipe.limit_packets is None or burst <= pipe.limit_packets:
         return ""
     return "bursts of UDP overflow the queue, and the line is idle between them"

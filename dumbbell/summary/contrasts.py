@@ -188,8 +188,19 @@ def _effect(
         places = [one for one in best[1] if quantity.values[one] is not None]
         if places:
             own = [cells[one] for one in places]
-            return [(best[0], _sentence(factors, own, places, known, quantity))]
+            without = [cells[one] for one in best[1] if one not in places]
+            unknown = _not_known(factors, without)
+            return [(best[0], _sentence(factors, own, places, known, quantity, unknown))]
     return []
+
+
+def _not_known(factors: frozenset[str], cells: list[CellLine]) -> str:
+    """` (not known at 9.9 s)`: levels at which a transfer does not finish; empty for none."""
+    levels = [
+        ", ".join(level for name, level in cell.levels.items() if name in factors) for cell in cells
+    ]
+    shown = " / ".join(levels) if len(levels) <= _MOST_LEVELS else f"{len(levels)} other levels"
+    return f" (not known at {shown})" if levels else ""
 
 
 def _ratio(quantity: Quantity, places: list[int], cells: list[CellLine]) -> float:
@@ -220,8 +231,12 @@ def _sentence(
     places: list[int],
     known: list[Quantity],
     told_first: Quantity,
+    unknown: str,
 ) -> str:
-    """All levels of a factor with the quantities that follow; of many, those that differ most."""
+    """All levels of a factor with the quantities that follow; of many, those that differ most.
+
+    `unknown` are words about levels at which the first of the quantities is not known.
+    """
     if len(cells) > _MOST_LEVELS:
         by_value = sorted(range(len(places)), key=lambda one: told_first.values[places[one]] or 0.0)
         ends = sorted((by_value[0], by_value[-1]))
@@ -242,7 +257,8 @@ def _sentence(
             continue
         if "queueing" in quantity.words and max(values) < _NO_DELAY_MS:
             continue
-        told += _told(quantity, values, places)
+        own = unknown if quantity is told_first else ""
+        told += [f"{words}{own}" for words in _told(quantity, values, places)]
     head = f"At {rest}: {changed}" if rest else changed
     cause = reasons(cells)
     return f"{head}: {', '.join(told[:_MOST])}.{f' {cause}' if cause else ''}"

@@ -8,7 +8,7 @@ from dumbbell.catalogue import congestion_controls, disciplines
 from dumbbell.metrics.numbers import number
 from dumbbell.summary.causes import LOSS_BLIND, span_ms
 from dumbbell.summary.cells import CellLine
-from dumbbell.summary.links import LinkLine
+from dumbbell.summary.links import LinkLine, arrow
 from dumbbell.summary.setting import FlowSetting, PipeSetting
 
 #: Sentences about some cells.
@@ -164,7 +164,8 @@ def _pipes(cells: list[CellLine]) -> Iterable[str]:
             yield "A burst of losses reduces the window once, as a single loss does."
             return
         if words := _limits(pipes):
-            yield words
+            of = f" of {arrow(name)}" if len(named) > 1 else ""
+            yield f"The queue limit{of} is {words}."
             return
 
 
@@ -176,17 +177,19 @@ def _spread(values: list[float]) -> str:
 
 
 def _limits(pipes: list[PipeSetting]) -> str:
-    """`The queue limit is 10 / 66 packets: 6 / 40 ms.`."""
+    """`10 / 66 packets: 6 / 40 ms of full frames`."""
     packets = [float(round(one.limit_packets)) for one in pipes if one.limit_packets is not None]
     if len(packets) < len(pipes) or len(set(map(number, packets))) == 1:
         return ""
-    words = f"The queue limit is {_spread(packets)} packets"
+    words = f"{_spread(packets)} packets"
     times = [one.limit_ms for one in pipes if one.limit_ms is not None]
     if len(times) < len(pipes):
-        return f"{words}."
+        return words
     if len(times) == 2:
-        return f"{words}: {' / '.join(dict.fromkeys(map(span_ms, times)))} ms."
-    return f"{words}: {_spread([one for both in times for one in both])} ms."
+        spans = " / ".join(dict.fromkeys(map(span_ms, times)))
+    else:
+        spans = _spread([one for both in times for one in both])
+    return f"{words}: {spans} ms of full frames"
 
 
 def _capacity(cells: list[CellLine]) -> Iterable[str]:

@@ -23,6 +23,8 @@ STANDING_MS = 5 * TARGET_MS
 STANDING_RTTS = 2
 #: A bottleneck with bulk traffic that carries less of its rate is underused.
 UNDERUSED = 0.9
+#: Bulk flows that deliver a smaller part of their best rate in a phase have ended.
+_ENDING = 0.05
 #: Flows without retransmissions.
 _NO_SENDERS = ("UDP", "ping")
 #: How much graver shares are per unit of Jain's index: two flows at 0.5 are as grave as a queue of
@@ -87,7 +89,7 @@ def nothing_stands_out(cells: list[CellLine]) -> str:
     bulk = any(cell.bulk for cell in cells)
     used = any(_use(cell, link) is not None for cell in cells if cell.bulk for link in cell.links)
     each = " in each cell" if len(cells) > 1 else ""
-    full = f"a link at {100 * UNDERUSED:.0f} % or more under load{each}"
+    full = f"a link at {100 * UNDERUSED:.0f} % or more while bulk flows send{each}"
     senders = [flow for cell in cells for flow in cell.flows if flow.algorithm not in _NO_SENDERS]
     counted = all(flow.timeouts is not None for flow in senders)
     looked = [
@@ -160,7 +162,10 @@ def _standing_queue(cell: CellLine) -> Iterable[_Case]:
 def _long_rtt(cell: CellLine, limit: float) -> Iterable[_Case]:
     """Standing queue of a cell whose queues were not sampled, as its RTTs show it."""
     for flow in cell.flows:
-        if flow.bulk and flow.base_rtt_ms is not None:
+        uses = [_use(cell, link) for link in cell.links if link.pipe in flow.narrowest]
+        # A link that is idle at times has no queue then.
+        drains = any(uses) and max(used or 0.0 for used in uses) < UNDERUSED
+        if flow.bulk and flow.base_rtt_ms is not None and not drains:
             waited = flow.rtt_ms.mean - flow.base_rtt_ms[1]
             if waited > limit:
                 words = (
@@ -189,14 +194,20 @@ def _fullest(cell: CellLine) -> float:
 
 
 def _fullest_in_turn(cell: CellLine) -> float:
-    """Use of the fullest link of each phase, by its length; 0 if that of one is not known."""
-    lengths = [phase.end_s - phase.begin_s for phase in cell.phases]
-    if not lengths or not all(phase.used for phase in cell.phases):
+    """Use of the fullest link of each phase, by its length; 0 if that of one is not known.
+
+    Phases of small traffic alone, before the bulk flows and after them, do not count.
+    """
+    bulk = [flow for flow in cell.flows if flow.bulk]
+    parts = list(cell.phases)
+    if not any(flow.outage_s for flow in bulk):  # Behind an outage, a phase without data is one.
+        rates = [sum(one.goodput_mbps.get(flow.title, 0.0) for flow in bulk) for one in parts]
+        sent = [place for place, rate in enumerate(rates) if rate > _ENDING * max(rates)]
+        parts = parts[sent[0] : sent[-1] + 1] if sent else parts
+    lengths = [phase.end_s - phase.begin_s for phase in parts]
+    if not lengths or not all(phase.used for phase in parts):
         return 0.0
-    used = [
-        max(phase.used.values()) * length
-        for phase, length in zip(cell.phases, lengths, strict=True)
-    ]
+    used = [max(one.used.values()) * length for one, length in zip(parts, lengths, strict=True)]
     return sum(used) / sum(lengths)
 
 

@@ -57,6 +57,7 @@ class FlowLine:
         hops: Number of links that are the narrowest of the path; 0 if it is not known, or if there
             are several paths.
         narrowest: Pipes that are the narrowest of a path of any of them.
+        pipes: Pipes that the data of any of them may pass; none if that is not known.
         rate_mbps: Rate of the narrowest links of all paths; None without a limit.
         burst_packets: Packets that the datagrams of one interval make; 0 but for UDP.
         outage_s: Time in which a link of its paths is down; None if it is not known.
@@ -83,6 +84,7 @@ class FlowLine:
     bdp_packets: float | None = None
     hops: int = 0
     narrowest: frozenset[str] = frozenset()
+    pipes: frozenset[str] = frozenset()
     rate_mbps: float | None = None
     burst_packets: float = 0.0
     outage_s: float | None = None
@@ -192,6 +194,7 @@ def _flow_line(
         bdp_packets=_mean(one.bdp_packets for one in settings),
         hops=max((len(one.narrowest) for one in settings if one.paths == 1), default=0),
         narrowest=frozenset(pipe for one in settings for pipe in one.narrowest),
+        pipes=frozenset(pipe for one in settings for pipe in one.pipes),
         rate_mbps=_mean(one.rate_mbps for one in settings),
         burst_packets=max((one.burst_packets for one in settings), default=0.0),
         outage_s=measured("outage_s", "max"),

@@ -11,6 +11,7 @@ from dumbbell.console.words import left_out
 from dumbbell.limits.outages import has_outages
 from dumbbell.metrics import METRICS, Tables
 from dumbbell.metrics import summary as over_repeats
+from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.definition import CONTROLLED
 from dumbbell.metrics.numbers import number, with_interval
 from dumbbell.scenario import shared_scenario
@@ -35,16 +36,20 @@ MOST_ROWS = 30
 
 
 def rows(results: Tables, *, intervals: bool = True) -> list[list[str]]:
-    """Levels, name of the flow and texts of `HEAD`; none where no link goes down."""
+    """Levels, name of the flow and texts of `HEAD`; none where no link goes down.
+
+    Flows of arrivals are left out: one of a repeat is another in the next.
+    """
     texts = results.runs["scenario"].unique(maintain_order=True)
     if not any(has_outages(shared_scenario(text)) for text in texts):
         return []
     factors = list(results.experiment.factors)
+    lasting = without_arrivals(results)
     found: dict[tuple[Any, ...], dict[str, str]] = {}
     concerned: set[tuple[Any, ...]] = set()
     runs: dict[tuple[Any, ...], int] = {}
     for heading, name in _COLUMNS.items():
-        for row in over_repeats(results, METRICS[name]).iter_rows(named=True):
+        for row in over_repeats(lasting, METRICS[name]).iter_rows(named=True):
             key = (*(row[factor] for factor in factors), row["flow"])
             of_all = runs.setdefault(key, row["count"])
             text = _text(row, intervals=intervals)
@@ -63,7 +68,7 @@ def rows(results: Tables, *, intervals: bool = True) -> list[list[str]]:
 def caption(every: list[list[str]]) -> str:
     """Sentences about the rows shown."""
     unknown = any(text == "–" for row in every for text in row)
-    return f"{_CAPTION}{'; –: in no run' if unknown else ''}."
+    return f"{_CAPTION}{'; –: in no run, or not known' if unknown else ''}."
 
 
 def _text(row: dict[str, Any], *, intervals: bool) -> str:

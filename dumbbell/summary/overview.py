@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dumbbell.metrics import METRICS, Tables, summary
-from dumbbell.metrics.active import lives_differ
+from dumbbell.metrics.active import times_differ
 from dumbbell.metrics.arrivals import without_arrivals
 from dumbbell.metrics.numbers import number, percent, with_interval
 from dumbbell.metrics.statistics import Interval
@@ -97,7 +97,7 @@ def table(results: Tables, every: list[CellLine], width: int = WIDTH) -> Group:
     """The rows for a terminal of this width, without intervals if it is narrow."""
     factors = list(results.experiment.factors)
     repeats = repeats_range(results.runs, factors)
-    notes = [TIMES] if lives_differ(results) and any(cell.flows for cell in every) else []
+    notes = [TIMES] if times_differ(results) and any(cell.flows for cell in every) else []
     if (more := len(every) - _MAX_CELLS) > 0:
         notes.append(f"{more} more cells: dumbbell report, or --json")
 

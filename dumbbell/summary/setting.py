@@ -90,6 +90,7 @@ class FlowSetting:
         base_rtt_ms: Round trip without queues, over its longest path.
         bdp_packets: Rate of its narrowest links times that, in full frames; None without a rate.
         narrowest: Pipes that are the narrowest of its path, or of its paths.
+        pipes: All pipes that its data may pass.
         paths: Number of its paths.
         rate_mbps: Rate of the narrowest links of all its paths together; None without a limit.
         burst_packets: Packets that its datagrams of one interval make; 0 but for UDP.
@@ -111,6 +112,7 @@ class FlowSetting:
     buffers: Mapping[str, int] = field(default_factory=dict)
     frame_bytes: int = FRAME_BYTES
     backups: bool = False
+    pipes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,7 @@ def setting(scenario: str, flows: Iterable[str]) -> Setting:
             buffers=buffers_of(hosts, own) if own else {},
             frame_bytes=limits.frame_bytes,
             backups=name in backups,
+            pipes=known.pipes_of_data(name),
         )
     spraying = {node["spray"]["policy"] for node in spec["nodes"] if node["spray"]}
     sack = {node["tcp"]["tcp_sack"] for node in spec["nodes"] if node["tcp"]}

@@ -54,7 +54,9 @@ def _rtts(groups: list[FlowLine]) -> str:
         return ""
     words = f"base RTTs from {number(min(base))} to {number(max(base))} ms"
     means = [flow.rtt_ms.mean for flow in groups if not math.isnan(flow.rtt_ms.mean)]
-    if len(means) > 1:
+    # The mean of flows of one line whose base RTTs differ is that of none of them.
+    apart = any(one[0] < one[1] for flow in groups if (one := flow.base_rtt_ms) is not None)
+    if len(means) > 1 and not apart:
         words += f", with queues {number(min(means))} to {number(max(means))} ms"
     return words + _of_rtts(groups)
 
@@ -84,19 +86,26 @@ def _retransmitted(one: FlowLine, others: list[FlowLine]) -> str:
 def _together(cell: CellLine, groups: list[FlowLine]) -> str:
     """Goodput of each before and while all of them send."""
     titles = [flow.title for flow in groups]
-    alone = [phase for phase in cell.phases if _sending(phase, titles) == 1]
+    # While its bottleneck is down, a flow receives what had passed before.
+    narrowest = {pipe for flow in groups for pipe in flow.narrowest}
+    sampled = not all(narrowest.isdisjoint(phase.used) for phase in cell.phases)
+    up = [phase for phase in cell.phases if not sampled or not narrowest.isdisjoint(phase.used)]
+    alone = [phase for phase in up if _sending(phase, titles) == 1]
     together = [phase for phase in cell.phases if _sending(phase, titles) == len(titles)]
     if not together:
         return ""
     last = max(together, key=lambda phase: phase.end_s - phase.begin_s)
-    shares = ", ".join(f"{title} {number(last.goodput_mbps[title])}" for title in titles)
+    each = {flow.title: " each" if flow.count > 1 else "" for flow in groups}
+    shares = ", ".join(
+        f"{title} {number(last.goodput_mbps[title])}{each[title]}" for title in titles
+    )
     words = f"{time_of(last)}, together: {shares} Mbit/s"
     if alone:
-        first = alone[0]
-        (title,) = [one for one in titles if one in first.goodput_mbps]
-        words = (
-            f"{time_of(first)}: {title} alone {number(first.goodput_mbps[title])} Mbit/s; {words}"
-        )
+        longest = max(alone, key=lambda phase: phase.end_s - phase.begin_s)
+        (title,) = [one for one in titles if one in longest.goodput_mbps]
+        rate = f"{number(longest.goodput_mbps[title])} Mbit/s{each[title]}"
+        told = [words, f"{time_of(longest)}: {title} alone {rate}"]
+        words = "; ".join(told if last.begin_s < longest.begin_s else reversed(told))
     return words
 
 

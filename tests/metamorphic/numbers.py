@@ -21,6 +21,7 @@ _SETTING = {
     "bdp_packets",
     "hops",
     "narrowest",
+    "pipes",
     "rate_mbps",
     "burst_packets",
 }
