@@ -303,10 +303,11 @@ impl World<'_> {
         if handle.outward {
             flow.received_packets += 1;
             flow.received_bytes += u64::from(handle.frame_bytes);
-            if packet.payload_bytes() > 0 {
+            copied = flow.arrived.as_mut().is_some_and(|arrived| !arrived.insert(packet.number));
+            // Of copies only the first to arrive counts (RFC 4737 §3).
+            if packet.payload_bytes() > 0 && !copied {
                 flow.reorder.arrive(packet.number);
             }
-            copied = flow.arrived.as_mut().is_some_and(|arrived| !arrived.insert(packet.number));
         }
         let endpoint = flow.endpoint as usize;
         let hosts = self.targets[handle.flow as usize];
