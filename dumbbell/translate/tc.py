@@ -222,6 +222,8 @@ def _place(words: Words) -> _Place:
 
 def _id(text: str) -> str:
     """Handle or class with equal writing: lower case, no leading zeros, minor 0 left out."""
+    if text == "root":
+        return text
     major, _, minor = text.lower().partition(":")
     return f"{major.lstrip('0') or '0'}:{minor.lstrip('0')}"
 
