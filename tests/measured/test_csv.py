@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dumbbell.measured import csv_columns
-from dumbbell.measured.formats import read_as
+from dumbbell.measured.formats import format_of, read_as
 from dumbbell.measured.values import Measured, MeasuredError
 
 
@@ -139,3 +139,15 @@ def test_a_flow_of_probes_beside_flows_of_data_is_a_ping() -> None:
     found = read("time_s,flow,goodput_mbps,ping_ms\n1,a,8,\n1,p,,20\n2,a,8,\n2,p,,30\n")
     assert [(one["flow"], one["kind"]) for one in found.flows] == [("a", "tcp"), ("p", "ping")]
     assert found.flows[1]["rtt_mean_ns"] == 25e6
+
+
+def test_what_looks_like_csv_is_told_how_columns_are_named() -> None:
+    with pytest.raises(MeasuredError, match="names columns with their units"):
+        format_of(b"Time (s),Throughput (Mbps)\n1,10\n")
+
+
+def test_a_second_json_text_in_a_file_is_told() -> None:
+    """`iperf3 -s -J --logfile` writes a report per test into one file."""
+    report = b'{"start": {"connected": []}, "end": {}}\n'
+    with pytest.raises(MeasuredError, match="line 2, column 1: a second JSON text begins"):
+        read_as(format_of(report), report * 2)
