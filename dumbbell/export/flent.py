@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.export.run import OneRun, Row, intervals, known
@@ -133,7 +135,8 @@ def _states(run: OneRun, flow: Row) -> list[dict[str, Any]]:
         ("tcp_delivery_rate", 1e6),
     )
     found = []
-    for time, *values in run.samples(flow["flow"]).select(columns).iter_rows():
+    alive = pl.col("time_ns").is_between(flow["established_ns"], flow["end_ns"])
+    for time, *values in run.samples(flow["flow"]).filter(alive).select(columns).iter_rows():
         point = {
             name: value / size
             for (name, size), value in zip(names, values, strict=True)

@@ -9,6 +9,7 @@ from dumbbell.codes import Code
 from dumbbell.errors import DumbbellError
 from dumbbell.export.run import OneRun, Row, intervals, known
 from dumbbell.files.output import json_text
+from dumbbell.measured.iperf3 import OWN_TOOL
 from dumbbell.metrics.definition import CONNECTIONS
 
 SUFFIX = ".json"
@@ -56,7 +57,7 @@ def _start(run: OneRun, flows: Sequence[Row], udp: bool) -> Part:
     ]
     return {
         "connected": ends,
-        "version": f"Dumbbell, engine {run.engine}",
+        "version": f"{OWN_TOOL}, engine {run.engine}",
         "system_info": run.title,
         "timestamp": {},
         **({} if udp else {"tcp_mss_default": flows[0]["segment_bytes"]}),
@@ -107,7 +108,7 @@ def _intervals(run: OneRun, flows: Sequence[Row], begin: int, back: Ends) -> lis
     for socket, flow in enumerate(flows, _FIRST):
         for left, right, size in intervals(flow, run.samples(flow["flow"])):
             one = _rated(socket, (left - begin) / _S, (right - begin) / _S, size)
-            one |= {"omitted": False, "sender": (flow["from_host"], flow["to_host"]) == back}
+            one |= {"omitted": False, "sender": (flow["from_host"], flow["to_host"]) != back}
             parts.setdefault(right, []).append(one)
     return [{"streams": parts[time]} for time in sorted(parts)]
 

@@ -94,8 +94,9 @@ def read(data: bytes) -> Measured:
     rows = _rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     _, header = next(rows, (1, []))
     columns, words = _header(header, found)
-    probes = all(one.quantity in ("time", *_PROBES) for one in columns)
-    gathered, kept = _Gathered(found, "ping" if probes else "tcp"), list[_Line]()
+    quantities = {one.quantity for one in columns}
+    kind = "ping" if quantities <= {"time", *_PROBES} else "tcp"
+    gathered, kept = _Gathered(found, kind, rated="goodput" in quantities), list[_Line]()
     for line, cells in rows:
         if line > MOST_ROWS:
             raise MeasuredError(f"line {line}", f"more than {MOST_ROWS} lines")
@@ -144,7 +145,8 @@ def _header(names: list[str], found: Measured) -> tuple[list[_Column], dict[str,
     if not any(one.quantity == "time" for one in columns):
         raise MeasuredError("line 1", "no column of time, as time_s or time_ms")
     if len(columns) == 1:
-        raise MeasuredError("line 1", f"nothing with a unit beside the time: {', '.join(known)}")
+        there = ", ".join(f"{name}_{OURS[one]}" for name, one in known.items() if name != "time")
+        raise MeasuredError("line 1", f"no known column beside the time; there are {there}")
     return columns, words
 
 
@@ -174,11 +176,13 @@ def _number(text: str, column: _Column, line: int, found: Measured) -> float | N
 
 
 class _Gathered:
-    """Rows, gathered by flow."""
+    """Rows, gathered by flow. `rated`: the file has a column of goodput."""
 
-    def __init__(self, found: Measured, kind: str) -> None:
-        self._found, self._default = found, kind
+    def __init__(self, found: Measured, kind: str, *, rated: bool) -> None:
+        self._found, self._default, self._rated = found, kind, rated
         self._last: dict[str, float] = {}
+        self._since: dict[str, float] = {}  # end of the last interval of a rate, known or not
+        self._gaps: set[str] = set()
         self._starts: dict[str, float] = {}
         self._totals: dict[str, dict[str, float]] = {one: {} for one in _TOTALS}
         self._counts: dict[tuple[str, str], float] = {}
@@ -206,7 +210,7 @@ class _Gathered:
                 f"line {line.number}", f"kind is none of {', '.join(_KINDS)}: {kind!r}"
             )
         name = plain_name(line.words.get("flow", "")) or kind or self._default
-        self._kinds.setdefault(name, kind or self._default)
+        self._kinds.setdefault(name, kind)
         return name
 
     def _add(self, name: str, line: _Line, time: float) -> None:
@@ -219,10 +223,11 @@ class _Gathered:
             )
         if control := line.words.get("congestion_control"):
             self._controls.setdefault(name, plain_name(control))
+        probe = any(one in line.values for one in _PROBES)
         for one in _PROBES:
             if one in line.values:
                 self._probe(name, one, time, line.values.pop(one))
-        self._sample(name, line.number, time, line.values)
+        self._sample(name, line.number, time, line.values, probe=probe)
         self._last[name] = time
 
     def _probe(self, name: str, kind: str, time: float, delay: float) -> None:
@@ -232,16 +237,20 @@ class _Gathered:
         row |= {"kind": "icmp" if kind == "ping" else "one_way", "probe_number": len(own) - 1}
         self._found.probes.append(row)
 
-    def _sample(self, name: str, line: int, time: float, values: dict[str, float]) -> None:
+    def _sample(
+        self, name: str, line: int, time: float, values: dict[str, float], *, probe: bool
+    ) -> None:
+        rate = values.pop("goodput", None)
+        if not values and rate is None and probe:
+            return
+        self._check_totals(name, line, values)
+        if "delivered" in values:
+            self._since[name] = time
+        elif self._rated:
+            self._add_rate(name, line, time, rate, values)
         if not values:
             return
         row: Row = {"time_ns": round(time), "flow": name}
-        self._check_totals(name, line, values)
-        rate = values.pop("goodput", None)
-        if rate is not None and "delivered" not in values:
-            # A rate is that of the time since the row before.
-            gained = rate * (time - self._last.get(name, self._starts[name])) / 8e9
-            values["delivered"] = self._totals["delivered"].get(name, 0.0) + gained
         if "rtt" in values:
             values.setdefault("srtt", values.pop("rtt"))
             values.pop("rtt", None)
@@ -250,6 +259,34 @@ class _Gathered:
                 self._totals[total][name] = values[total]
         row |= {f"{key}_{OURS[_SAMPLES[key]]}": round(value) for key, value in values.items()}
         self._found.samples.append(row)
+
+    def _add_rate(
+        self, name: str, line: int, time: float, rate: float | None, values: dict[str, float]
+    ) -> None:
+        """Adds what a rate delivered. A rate is that of the time since the row before.
+
+        What was delivered is unknown from the first row on whose rate is unknown. A flow begins
+        behind the rows without a rate at its begin.
+        """
+        before, since = self._totals["delivered"].get(name), self._since.get(name)
+        self._since[name] = time
+        if name in self._gaps:
+            return
+        if rate is None:
+            if before is not None and (name, "delivered") not in self._counts:
+                self._gaps.add(name)
+                self._found.note(
+                    f"line {line}: goodput of {name} is unknown, and so is what it delivered"
+                )
+            return
+        if before is None and since is not None:
+            self._starts[name] = since
+        length = time - (self._starts[name] if since is None else since)
+        if length <= 0 and since is not None:
+            self._found.note(
+                f"line {line}: {name} has a row of this time before; its goodput is left out"
+            )
+        values["delivered"] = (before or 0.0) + rate * length / 8e9
 
     def _check_totals(self, name: str, line: int, values: dict[str, float]) -> None:
         """Leaves out what was counted before a flow's first row. Raises if a count falls."""
@@ -274,15 +311,21 @@ class _Gathered:
         srtt = _means(self._found, "srtt_ns")
         cwnd = _means(self._found, "cwnd_packets")
         most = _by_flow(self._found, "cwnd_packets", max)
+        sampled = {str(one["flow"]) for one in self._found.samples}
         for name, end in self._last.items():
             start = round(self._starts[name])
             if round(end) <= start:
                 self._found.note(f"{plain_name(name)}: it has no length, left out")
                 continue
-            row: Row = {"flow": name, "kind": self._kinds[name], **life(start, round(end))}
+            delivered = None if name in self._gaps else self._totals["delivered"].get(name)
+            delays = self._pings.get(name)
+            kind = self._kinds[name] or (
+                "ping" if delays and name not in sampled else self._default
+            )
+            row: Row = {"flow": name, "kind": kind, **life(start, round(end))}
             for key, value in (
                 ("congestion_control", self._controls.get(name)),
-                ("delivered_bytes", _whole(self._totals["delivered"].get(name))),
+                ("delivered_bytes", _whole(delivered)),
                 ("retransmitted_packets", _whole(self._totals["retransmitted"].get(name))),
                 ("srtt_mean_ns", srtt.get(name)),
                 ("cwnd_mean_packets", cwnd.get(name)),
@@ -290,8 +333,7 @@ class _Gathered:
             ):
                 if value is not None:
                     row[key] = value
-            delays = self._pings.get(name)
-            if delays and self._kinds[name] == "ping":
+            if delays and kind == "ping":
                 row |= {"rtt_mean_ns": sum(delays) / len(delays), "rtt_min_ns": round(min(delays))}
             self._found.flows.append(row)
 
@@ -312,4 +354,4 @@ def _means(found: Measured, column: str) -> dict[str, float]:
     return _by_flow(found, column, lambda own: sum(own) / len(own))
 
 
-FORMAT = Format("csv", "CSV with units in the names of its columns", 3, looks, read)
+FORMAT = Format("csv", "CSV with units in the names of its columns", 4, looks, read)

@@ -38,6 +38,8 @@ def parsed(data: bytes) -> Any:
 def _wrong(error: json.JSONDecodeError) -> MeasuredError:
     text = shortened(error.msg.partition(": line")[0], 80)
     place = f"line {error.lineno}, column {error.colno}"
+    if "after document" in text or "Extra data" in text:
+        return MeasuredError(place, "a second JSON text begins; a file has one: split it")
     return MeasuredError(place, f"not JSON, or cut off: {text}")
 
 

@@ -84,8 +84,7 @@ def read(data: bytes) -> Measured:
         classifier, names = document.names.get(key, ("", {}))
         if row is None or not names:
             found.note(
-                f"line {line}: flow {shortened(key, 20)} has no packet that arrived, or no "
-                "addresses; left out"
+                f"line {line}: flow {shortened(key, 20)} has no length, or no addresses; left out"
             )
             continue
         kind = _KINDS.get(names.get("protocol", ""), "")
@@ -116,11 +115,14 @@ def read(data: bytes) -> Measured:
 
 
 def _row(line: int, stats: Attributes) -> Row | None:
-    """Columns of a flow; None: no packet arrived."""
-    begin, end = (_time(line, stats, name) for name in ("timeFirstTxPacket", "timeLastRxPacket"))
+    """Columns of a flow; None: it has no length."""
+    sent, received = (_count(line, stats, f"{way}Packets") for way in ("tx", "rx"))
+    # Of a flow whose packets are all lost, the time of the last one sent is its end.
+    lost = received == 0 and "timeLastTxPacket" in stats
+    last = "timeLastTxPacket" if lost else "timeLastRxPacket"
+    begin, end = (_time(line, stats, name) for name in ("timeFirstTxPacket", last))
     if end <= begin:
         return None
-    sent, received = (_count(line, stats, f"{way}Packets") for way in ("tx", "rx"))
     sizes = [_count(line, stats, f"{way}Bytes") for way in ("tx", "rx")]
     return {
         **life(begin, end),
@@ -147,4 +149,4 @@ def _count(line: int, stats: Attributes, name: str) -> int:
     return int(text)
 
 
-FORMAT = Format("flowmonitor", "XML of ns-3's FlowMonitor", 1, looks, read)
+FORMAT = Format("flowmonitor", "XML of ns-3's FlowMonitor", 2, looks, read)

@@ -39,9 +39,11 @@ def format_of(data: bytes) -> Format:
     for one in FORMATS.values():
         if one.looks(data):
             return one
-    hint = (
-        "iperf3 -J writes what is read" if b"[ ID] Interval" in data[:65_536] else "--as names one"
-    )
+    hint = "--as names one"
+    if b"[ ID] Interval" in data[:65_536]:
+        hint = "iperf3 -J writes what is read"
+    elif b"," in data[:4096].partition(b"\n")[0] and data.lstrip()[:1] not in (b"{", b"["):
+        hint = "the first line of CSV names columns with their units, as time_s,flow,goodput_mbps"
     raise MeasuredError("", f"none of the known formats: {', '.join(FORMATS)}; {hint}")
 
 

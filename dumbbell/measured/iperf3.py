@@ -14,6 +14,8 @@ from dumbbell.measured.values import MOST_NS, Format, Measured, MeasuredError, R
 
 #: Largest relative difference between a sum of iperf3 and that of its streams.
 _ROUNDING = 2e-3
+#: Begin of `version` in reports that Dumbbell writes: their intervals are as received.
+OWN_TOOL = "Dumbbell"
 #: Before an error of iperf3.
 SAYS = "iperf3 says: "
 #: Part of the name of a flow in the other direction of `--bidir`.
@@ -270,7 +272,8 @@ def _add_samples(report: Fields, names: dict[int, str], found: Measured) -> None
         found.samples.append(row)
     if omitted:
         found.note("intervals omitted by -O are left out; time 0 is their end")
-    if written:
+    own = report.part("start").text("version").startswith(OWN_TOOL)
+    if written and not own:
         found.note(f"bytes over time are those written at the sender: {', '.join(sorted(written))}")
 
 
@@ -305,7 +308,9 @@ def _compare_sums(report: Fields, streams: list[Fields], found: Measured) -> Non
             part = end.part(f"{name}_bidir_reverse" if back else name)
             own = [_half(one, half) for one in streams if _sends(one) == (first != back)]
             if own and not own[0].place.endswith("udp"):
-                _compare(part, own, max(one.number("end") or 0.0 for one in own), found)
+                begin = min(one.number("start") or 0.0 for one in own)
+                length = max(one.number("end") or 0.0 for one in own) - begin
+                _compare(part, own, length, found)
     before: dict[bool, float] = {}
     for number, interval in enumerate(report.parts("intervals")):
         for back in (False, True):
@@ -346,4 +351,4 @@ def _compare(whole: Fields, own: list[Fields], length_s: float, found: Measured)
         )
 
 
-FORMAT = Format("iperf3", "iperf3's JSON", 2, looks, read)
+FORMAT = Format("iperf3", "iperf3's JSON", 3, looks, read)

@@ -26,8 +26,9 @@ _WINDOWS = {
     "congestion_window": "cwnd_packets",
     "ssthresh": "ssthresh_packets",
 }
-#: First smoothed RTT of a connection (RFC 9002 §6.2.2) in s: so quinn 0.11 writes RTTs.
+#: Smoothed RTT before the first sample (RFC 9002 §6.2.2), s. quinn 0.11 writes RTTs in s.
 _INITIAL_RTT_S = 0.333
+_INITIAL_NS = round(_INITIAL_RTT_S * 1e9)
 _MOST = 2**62
 #: Slow-start threshold before the first loss, as in all samples.
 _NO_THRESHOLD = 2**31 - 1
@@ -134,6 +135,7 @@ class _Trace:
         self._windows: list[tuple[Row, dict[str, int]]] = []
         self._lost = 0
         self._rtt_s: float | None = None
+        self._measured = False  # an RTT
 
     def read(self, events: Iterator[Fields]) -> None:
         """Adds the flow of the trace and its samples."""
@@ -192,6 +194,16 @@ class _Trace:
             own = (_count(part.part(name)) or 0 for part, name in lengths)
             self._segment = max(self._segment, *own)
 
+    def _rtts(self, data: Fields) -> Row:
+        """RTTs. Before the first sample, stacks write 0 or the initial RTT: these are unknown."""
+        row: Row = {}
+        for field, column in _TIMES.items():
+            value = _number(data.part(field))
+            if value is not None and 0 < value * 1e9 * (self._rtt_s or self._unit_s) < _MOST:
+                row[column] = round(value * 1e9 * (self._rtt_s or self._unit_s))
+        self._measured = self._measured or row.get("srtt_ns", _INITIAL_NS) != _INITIAL_NS
+        return row if self._measured else {}
+
     def _metrics(self, time: float, data: Fields) -> None:
         row: Row = {}
         if self._rtt_s is None and (first := _number(data.part("smoothed_rtt"))) is not None:
@@ -199,10 +211,7 @@ class _Trace:
             if first == _INITIAL_RTT_S:
                 self._rtt_s = 1.0
                 self._found.note("RTTs are in s, not in ms: the first is 0.333")
-        for field, column in _TIMES.items():
-            value = _number(data.part(field))
-            if value is not None and 0 <= value * 1e9 * (self._rtt_s or 0.0) < _MOST:
-                row[column] = round(value * 1e9 * (self._rtt_s or 0.0))
+        row |= self._rtts(data)
         for field, column in (("pacing_rate", "pacing_bps"), ("packets_in_flight", _IN_FLIGHT)):
             if (count := _count(data.part(field))) is not None:
                 row[column] = count
@@ -224,4 +233,4 @@ class _Trace:
             self._series.add_total(time, delivered, {})
 
 
-FORMAT = Format("qlog", "qlog, JSON and JSON-SEQ", 1, looks, read)
+FORMAT = Format("qlog", "qlog, JSON and JSON-SEQ", 2, looks, read)

@@ -5,20 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
+from dumbbell.measured.moments import DAY_S, leading_moment, moment_of
 from dumbbell.measured.series import Series
 from dumbbell.measured.values import Format, Measured, MeasuredError, Row, plain_name
 
-_EPOCH = re.compile(r"(?:[Tt]ime:?\s*)?(\d{9,11}(?:\.\d{1,9})?)")
-_ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*(?:\s\S+)?")
-_CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)")
 _END = r"((?:\[[0-9a-fA-F:.%\w]+\]|[\w.*%:-]+):(?:\d{1,5}|\*|[a-z][\w-]*))"
 _SOCKET = re.compile(rf"^(?:(?P<state>[A-Z][A-Z0-9-]+)\s+)?(\d+)\s+(\d+)\s+{_END}\s+{_END}(.*)$")
 _VALUE = re.compile(r"([a-z_]+):([^\s]+)|(send|pacing_rate|delivery_rate|max_pacing_rate) (\S+)")
 _RATE = re.compile(r"([\d.]+)([KMGT]?)bps")
 _SCALE = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_DAY_S = 86_400.0
 #: Word → column, and the size of its unit in that of the column.
 _COUNTS = {
     "cwnd": ("cwnd_packets", 1.0),
@@ -78,13 +74,14 @@ def _sockets(text: str, found: Measured) -> Iterator[tuple[float, tuple[str, str
     day = previous = 0.0
     ends: tuple[str, str] | None = None
     for number, line in enumerate(text.splitlines(), start=1):
-        moment = _moment(line.strip())
-        if moment is not None:
-            if moment < _DAY_S:  # a clock that passes midnight
-                day += _DAY_S if moment < previous - _DAY_S / 2 else 0.0
+        if (moment := moment_of(line)) is not None:
+            if moment < DAY_S:  # a clock that passes midnight
+                day += DAY_S if moment < previous - DAY_S / 2 else 0.0
                 previous, moment = moment, moment + day
             time, ends = moment, None
             continue
+        moment, line = leading_moment(line)
+        time = time if moment is None else moment
         socket = _SOCKET.match(line.strip())
         if socket is not None:
             ends = plain_name(socket[4]), plain_name(socket[5])
@@ -100,20 +97,6 @@ def _sockets(text: str, found: Measured) -> Iterator[tuple[float, tuple[str, str
         else:
             yield time, ends, line
         ends = None
-
-
-def _moment(line: str) -> float | None:
-    """Seconds of a line that is a time: since 1970, or since midnight."""
-    if epoch := _EPOCH.fullmatch(line):
-        return float(epoch[1])
-    if clock := _CLOCK.fullmatch(line):
-        return 3600 * int(clock[1]) + 60 * int(clock[2]) + float(clock[3])
-    if _ISO.fullmatch(line):
-        try:
-            return datetime.fromisoformat(line.replace(",", ".")).astimezone(UTC).timestamp()
-        except (ValueError, OverflowError):
-            return None
-    return None
 
 
 class _Connection:
@@ -182,12 +165,13 @@ class _Connection:
 
 
 def _control(line: str) -> str:
-    """Name of the congestion control: the last bare word before the first value."""
+    """Name of the congestion control: the last bare word before `wscale` or `rto`."""
     bare = []
     for word in line.split():
-        if ":" in word:
+        if word.startswith(("wscale:", "rto:")):
             break
-        bare.append(word)
+        if ":" not in word:
+            bare.append(word)
     known = [one for one in bare if one not in ("ts", "sack", "ecn", "ecnseen", "fastopen")]
     return plain_name(known[-1]) if known and re.fullmatch(r"[a-z][a-z0-9_-]*", known[-1]) else ""
 
@@ -225,4 +209,4 @@ def _state(words: dict[str, str], limited: bool) -> Row:
     return row
 
 
-FORMAT = Format("ss", "logs of ss -tin", 2, looks, read)
+FORMAT = Format("ss", "logs of ss -tin", 3, looks, read)

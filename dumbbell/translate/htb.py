@@ -153,4 +153,8 @@ def read_class(reading: Reading, parent: HtbClass | None) -> HtbClass:
     ceil = rate if ceil is None else ceil
     burst = rate // 8 // _HZ + mtu if burst is None else burst
     cburst = ceil // 8 // _HZ + mtu if cburst is None else cburst
+    if ceil < rate:
+        # htb_class_mode: without tokens of ceil a class cannot send.
+        reading.lost(f"rate {rate_text(rate)}", f"not reached: its ceil is {rate_text(ceil)}")
+        rate, burst = ceil, min(burst, cburst)
     return HtbClass(rate, ceil, max(burst, 1), max(cburst, 1), prio, quantum, framing, parent)

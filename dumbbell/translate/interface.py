@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dumbbell.translate.filters import Steer
 from dumbbell.translate.htb import HtbClass
 from dumbbell.translate.mistakes import Notes
 from dumbbell.translate.police import Police
@@ -61,7 +62,7 @@ class Interface:
         mtu_line: Line that sets it.
         qdiscs: Parent → qdisc.
         classes: Class → class.
-        steered: Classes to which filters send packets, in order.
+        steered: Filters that send packets to a class, in order.
         policers: Policers for arriving packets, with the notes of their lines.
         leaving: Policers for leaving packets.
         redirected: Interface (ifb) to which arriving packets are redirected.
@@ -73,7 +74,7 @@ class Interface:
     mtu_line: int = 1
     qdiscs: dict[str, Qdisc] = field(default_factory=dict)
     classes: dict[str, Class] = field(default_factory=dict)
-    steered: list[str] = field(default_factory=list)
+    steered: list[Steer] = field(default_factory=list)
     policers: list[tuple[Police, str, Notes]] = field(default_factory=list)
     leaving: list[tuple[Police, str, Notes]] = field(default_factory=list)
     redirected: str | None = None

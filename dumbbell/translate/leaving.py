@@ -6,6 +6,7 @@ from dumbbell.translate import htb, orphans, stab
 from dumbbell.translate.disciplines import Discipline
 from dumbbell.translate.htb import HtbClass
 from dumbbell.translate.interface import Class, Direct, Interface, Path, Qdisc, major
+from dumbbell.translate.mistakes import Notes
 from dumbbell.translate.stage import Pipe, Stage, Value
 from dumbbell.translate.tbf import Tbf
 from dumbbell.translate.units import rate_text, size_text
@@ -43,7 +44,7 @@ def _unframed(interface: Interface, qdisc: Qdisc, made: Path, depth: int) -> lis
     own = [one for one in interface.classes.values() if major(one.id) == qdisc.handle]
     if own or qdisc.kind == "htb":
         return _in_class(interface, qdisc, own, made, depth)
-    child = _child(interface, qdisc)
+    child = _child(interface, qdisc, made)
     below = [] if child is None else _below(interface, child, made, depth + 1)
     if stage is None:
         return below or _band(qdisc)
@@ -87,7 +88,7 @@ def _in_class(
     interface: Interface, qdisc: Qdisc, own: list[Class], made: Path, depth: int
 ) -> list[Pipe]:
     """Pipes of the class whose packets the experiment shows."""
-    chosen = _chosen(interface, qdisc, own)
+    chosen = _chosen(interface, qdisc, own, made)
     if chosen is None:
         return _unshaped(interface, qdisc, own, made)
     passed = [chosen]
@@ -149,13 +150,12 @@ def _class_text(one: HtbClass) -> str:
     return text
 
 
-def _chosen(interface: Interface, qdisc: Qdisc, own: list[Class]) -> Class | None:
+def _chosen(interface: Interface, qdisc: Qdisc, own: list[Class], made: Path) -> Class | None:
     """Class of a filter, else the default class; None: HTB has none of them."""
-    by_id = {one.id: one for one in own}
     leaves = _leaves(own)
-    for target in interface.steered:
-        if target in by_id and by_id[target] in leaves:
-            return by_id[target]
+    steer = _steered(interface, {one.id for one in leaves}, made)
+    if steer is not None:
+        return next(one for one in leaves if one.id == steer)
     if qdisc.default is not None:
         for one in leaves:
             if _minor(one.id) == qdisc.default:
@@ -164,16 +164,38 @@ def _chosen(interface: Interface, qdisc: Qdisc, own: list[Class]) -> Class | Non
     return None if shapes or not leaves else leaves[0]
 
 
-def _child(interface: Interface, qdisc: Qdisc) -> Qdisc | None:
+def _steered(interface: Interface, targets: set[str], made: Path | None) -> str | None:
+    """Class of the first filter that data of the flow can match; None: there is none."""
+    notes, chosen = Notes(), None
+    if made is not None:
+        made.notes.append(notes)
+    for one in interface.steered:
+        if one.target not in targets:
+            continue
+        if made is not None:
+            made.sources.append((one.line, one.command))
+        if one.data:
+            chosen = one.target
+            if one.condition:
+                text = f"the flow has such packets: class {one.target}"
+                notes.became(one.line, one.condition, text)
+            break
+        text = f"no data of the flow is so: not class {one.target}"
+        notes.became(one.line, one.condition or "filter", text)
+    return chosen
+
+
+def _child(interface: Interface, qdisc: Qdisc, made: Path | None = None) -> Qdisc | None:
     """Child of a qdisc without classes of its own: that of a filter, else of prio's band."""
     mine = {
         parent: one
         for parent, one in interface.qdiscs.items()
         if one is not qdisc and parent != "root" and major(parent) == qdisc.handle
     }
-    for target in interface.steered:
-        if target in mine or (qdisc.kind == "prio" and major(target) == qdisc.handle):
-            return mine.get(target)
+    bands = {one.target for one in interface.steered if major(one.target) == qdisc.handle}
+    steer = _steered(interface, {*mine, *(bands if qdisc.kind == "prio" else ())}, made)
+    if steer is not None:
+        return mine.get(steer)
     if qdisc.kind == "prio":
         return next((one for at, one in mine.items() if _minor(at) == qdisc.default), None)
     return next(iter(mine.values()), None)

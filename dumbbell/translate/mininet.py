@@ -96,12 +96,26 @@ def _interface(options: Mapping[str, object], added: Added, file: str, device: s
         read_one(script, line.replace("dev x", f"dev {device}", 1).split(), added.line)
     made = script.interface(device)
     for qdisc in made.qdiscs.values():
+        for name, why in _without_effect(options):
+            qdisc.notes.lost(added.line, name, why)
         for name in dict.fromkeys(added.unknown):
             qdisc.notes.lost(
                 added.line, name, "left out: its value is known only when the program runs"
             )
         break
     return made
+
+
+def _without_effect(options: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Options that mininet reads and that shape nothing, or not as it shapes."""
+    found = []
+    if options.get("use_hfsc") is True and options.get("use_tbf") is not True:
+        found.append(("use_hfsc", "no counterpart: the class of HTB with this rate"))
+    if options.get("latency_ms") is not None and options.get("use_tbf") is not True:
+        found.append(("latency_ms", "without effect: only use_tbf takes it"))
+    if options.get("speedup") is not None and options.get("bw"):
+        found.append(("speedup", "without effect beside bw"))
+    return found
 
 
 def _number(

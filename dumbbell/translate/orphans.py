@@ -44,7 +44,7 @@ def left_out(interface: Interface, root: Qdisc, path: Path) -> Notes:
         elif above.kind == "prio":
             taken = f"{above.handle}:{above.default:x}" if above.default else "another"
             text = f"left out: packets without a filter or TOS are in {taken} (priomap)"
-            if any(major(target) == above.handle for target in interface.steered):
+            if any(major(one.target) == above.handle for one in interface.steered):
                 text = "left out: a filter names another band"
             notes.lost(qdisc.line, words, text)
         else:

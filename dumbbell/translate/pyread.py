@@ -10,6 +10,7 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from dumbbell.errors import shortened
 from dumbbell.translate.mistakes import TranslateError
@@ -28,11 +29,21 @@ class _Unknown:
 
 
 UNKNOWN = _Unknown()
+#: Ends of links that are read.
+ENDS = ("addLink(h1, s1)", "addLink('h1', 's1')", "addLink(hosts[0], switch)")
 _OPERATORS: dict[type[ast.operator], Callable[..., object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
+}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
 }
 
 
@@ -71,6 +82,9 @@ def collected(text: str, file: str) -> Found:
         reader.run(tree.body)
         if reader.found.links:
             return reader.found
+        line, words = (reader.found.unread or [(1, "addLink(…)")])[0]
+        message = "no end of a link is known before the program runs"
+        raise TranslateError(message, file=file, line=line, found=words, allowed=ENDS)
     options = _parsed(f"TCLink({text.strip().rstrip(',')}\n)")
     call = _first_call(options) or _first_call(tree)
     if call is None:
@@ -173,6 +187,22 @@ class _Reader:
             self._assign(one.target, item)
             self.run(one.body)
 
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, place: int = 0) -> list[object]:
+        """Values of `[… for … in … if …]`, from its generator number `place` on."""
+        if place == len(node.generators):
+            return [self.value(node.elt)]
+        part, made = node.generators[place], list[object]()
+        items = self._known(part.iter)
+        if not isinstance(items, list):
+            raise TypeError
+        for item in items[:1000]:
+            if self._steps > _MOST_STEPS:
+                break
+            self._assign(part.target, item)
+            if all(self._known(one) for one in part.ifs):
+                made += self._comprehension(node, place + 1)
+        return made[:1000]
+
     def _assign(self, target: ast.expr, value: object) -> None:
         if isinstance(target, ast.Name):
             self._values[target.id] = value
@@ -213,6 +243,17 @@ class _Reader:
             return self._operation(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -self._known(node.operand)  # type: ignore[operator]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return not self._known(node.operand)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            compared = _COMPARISONS.get(type(node.ops[0]))
+            left, right = self._known(node.left), self._known(node.comparators[0])
+            return UNKNOWN if compared is None else compared(left, right)
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return self._comprehension(node)
+        if isinstance(node, ast.Slice):
+            parts = (node.lower, node.upper, node.step)
+            return slice(*(None if one is None else self._known(one) for one in parts))
         if isinstance(node, ast.Subscript):
             return self._known(node.value)[self._known(node.slice)]  # type: ignore[index]
         if isinstance(node, ast.Call):
@@ -281,6 +322,13 @@ class _Reader:
             extra = 1 if name == "irange" else 0
             bounds = [*given[:-1], given[-1] + extra] if len(given) < 3 else given  # type: ignore[operator]
             return list(range(*bounds))[:1000]  # type: ignore[call-overload]
+        if name in ("enumerate", "zip", "list", "len") and node.args:
+            return self._of_lists(name, [self._known(one) for one in node.args])
+        if name == "append" and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
+            added, known = self.value(node.args[0]), self._known(node.func.value)
+            if isinstance(known, list) and len(known) < 1000:
+                known.append(added)
+            return UNKNOWN
         if name in ("str", "int", "float") and len(node.args) == 1:
             value = self._known(node.args[0])
             plain = isinstance(value, int | float | str) and len(str(value)) < 40
@@ -292,6 +340,18 @@ class _Reader:
         for one in (*node.args, *(each.value for each in node.keywords)):
             self.value(one)
         return UNKNOWN
+
+    def _of_lists(self, name: str, given: list[object]) -> object:
+        """Values of `enumerate`, `zip`, `list` and `len`."""
+        lists = [one for one in given if isinstance(one, list)]
+        if name == "enumerate" and lists:
+            first = given[1] if len(given) > 1 and isinstance(given[1], int) else 0
+            return [[first + place, one] for place, one in enumerate(lists[0])]
+        if len(lists) < len(given):
+            return UNKNOWN
+        if name == "zip":
+            return [list(one) for one in zip(*lists, strict=False)]
+        return len(lists[0]) if name == "len" else list(lists[0])
 
     def _formatted(self, node: ast.Call, text: ast.expr) -> object:
         pattern = self._known(text)

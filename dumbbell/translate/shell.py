@@ -1,6 +1,6 @@
 """Commands of a shell script, read as text. Nothing is executed.
 
-`NAME=value` alone is expanded, and the defaults of `${NAME:-default}`.
+`NAME=value` alone is expanded, the defaults of `${NAME:-default}`, and `$((…))` of integers.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from dumbbell.translate import arithmetic
 
 #: Ends of a simple command.
 _ENDS = {"&&", "||", ";", "|", "&", ";;"}
@@ -87,6 +89,7 @@ def _logical_lines(text: str, start: int, prompt: re.Pattern[str]) -> Iterator[t
 
 def _of_line(text: str, line: int, values: dict[str, str], depth: int) -> Iterator[Command]:
     words: list[Placed] = []
+    text = arithmetic.expanded(text, values)
     for word, quoted in (*_tokens(text, line), (Placed.at(";", line), False)):
         if word in _ENDS and not quoted:
             yield from _finished(words, values, depth)

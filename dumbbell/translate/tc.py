@@ -7,7 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dumbbell.errors import shortened
-from dumbbell.translate import disciplines, htb, netem, police, prio, pumba, shown, stab, tbf
+from dumbbell.translate import (
+    disciplines,
+    filters,
+    htb,
+    netem,
+    police,
+    prio,
+    pumba,
+    shown,
+    stab,
+    tbf,
+)
 from dumbbell.translate.interface import Class, Interface, Qdisc
 from dumbbell.translate.mistakes import Notes
 from dumbbell.translate.shell import Command, commands
@@ -211,6 +222,8 @@ def _place(words: Words) -> _Place:
 
 def _id(text: str) -> str:
     """Handle or class with equal writing: lower case, no leading zeros, minor 0 left out."""
+    if text == "root":
+        return text
     major, _, minor = text.lower().partition(":")
     return f"{major.lstrip('0') or '0'}:{minor.lstrip('0')}"
 
@@ -310,10 +323,12 @@ def _filter(made: Script, words: Words, command: str, action: str) -> None:
             parent = _id(inner.value("parent", "a handle", ("1:",)))
         elif word in ("flowid", "classid"):
             target = _id(inner.value(word, "a class", ("1:10",)))
-            if target not in interface.steered:
-                interface.steered.append(target)
+            data = filters.matches_data(left)
+            steer = filters.Steer(target, words.line, command, filters.condition(left), data)
+            interface.steered.append(steer)
         elif word == "police":
             found = police.read(Reading(inner, notes))
+            filters.remark_police(left, words.line, notes)
             leaves = parent not in ("ffff:", "ffff:fff2", "ingress")
             (interface.leaving if leaves else interface.policers).append((found, command, notes))
         elif word == "mirred":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dumbbell.measured import csv_columns
-from dumbbell.measured.formats import read_as
+from dumbbell.measured.formats import format_of, read_as
 from dumbbell.measured.values import Measured, MeasuredError
 
 
@@ -49,8 +49,9 @@ def test_what_is_not_read_is_named() -> None:
         "line 2: goodput is no number ≥ 0: 'x'",
         "line 4: 2 values, not 5; left out",
     ]
-    # 1000 kbit/s of the second between the rows.
+    # 1000 kbit/s of the second between the rows; before, the rate is unknown.
     assert found.flows[0]["delivered_bytes"] == 125_000
+    assert found.flows[0]["start_ns"] == 1_000_000_000
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_what_is_not_read_is_named() -> None:
     [
         ("", "line 1: no column of time"),
         ("seconds,goodput_mbps\n1,2\n", "line 1: no column of time"),
-        ("time_s,loss\n1,2\n", "line 1: nothing with a unit"),
+        ("time_s,loss\n1,2\n", "line 1: no known column beside the time; there are cwnd_packets"),
         ("time_s,rtt_ms,rtt_us\n1,2,3\n", "line 1: two columns of rtt"),
         ("time_s,rtt_ms\n2,1\n1,1\n", "line 3: the time of tcp goes back"),
         ("time_s,rtt_ms,kind\n2,1,sctp\n", "line 2: kind is none of tcp"),
@@ -114,3 +115,39 @@ def test_a_decimal_comma_between_semicolons() -> None:
 def test_a_file_without_a_time_says_why_nothing_was_measured() -> None:
     with pytest.raises(MeasuredError, match=r"nothing measured.*line 2: time is no number"):
         read_as(csv_columns.FORMAT, b"time_s,rtt_ms\n12:00:01,20\n")
+
+
+@pytest.mark.parametrize("gap", ["", "NaN", "-5"])
+def test_what_a_flow_delivered_is_unknown_behind_an_unknown_rate(gap: str) -> None:
+    found = read(f"time_s,goodput_mbps,rtt_ms\n1,8,20\n2,{gap},20\n3,8,20\n")
+    assert "delivered_bytes" not in found.flows[0]
+    assert [one.get("delivered_bytes") for one in found.samples] == [10**6, None, None]
+    assert "line 3: goodput of tcp is unknown, and so is what it delivered" in found.notes
+
+
+def test_a_probe_between_two_rates_does_not_shorten_the_interval() -> None:
+    found = read("time_s,goodput_mbps,ping_ms\n1,8,\n1.5,,20\n2,8,\n")
+    assert (found.flows[0]["end_ns"], found.flows[0]["delivered_bytes"]) == (10**9, 10**6)
+
+
+def test_two_rates_at_one_time_are_noted() -> None:
+    found = read("time_s,goodput_mbps\n1,8\n1,4\n2,8\n")
+    assert found.notes == ["line 3: tcp has a row of this time before; its goodput is left out"]
+
+
+def test_a_flow_of_probes_beside_flows_of_data_is_a_ping() -> None:
+    found = read("time_s,flow,goodput_mbps,ping_ms\n1,a,8,\n1,p,,20\n2,a,8,\n2,p,,30\n")
+    assert [(one["flow"], one["kind"]) for one in found.flows] == [("a", "tcp"), ("p", "ping")]
+    assert found.flows[1]["rtt_mean_ns"] == 25e6
+
+
+def test_what_looks_like_csv_is_told_how_columns_are_named() -> None:
+    with pytest.raises(MeasuredError, match="names columns with their units"):
+        format_of(b"Time (s),Throughput (Mbps)\n1,10\n")
+
+
+def test_a_second_json_text_in_a_file_is_told() -> None:
+    """`iperf3 -s -J --logfile` writes a report per test into one file."""
+    report = b'{"start": {"connected": []}, "end": {}}\n'
+    with pytest.raises(MeasuredError, match="line 2, column 1: a second JSON text begins"):
+        read_as(format_of(report), report * 2)

@@ -14,6 +14,7 @@ from dumbbell.cli import app
 from dumbbell.cli.store import FORMATS as NAMED
 from dumbbell.export.formats import FORMATS, LATEX
 from dumbbell.export.latex import escaped, table
+from dumbbell.measured.formats import format_named, read_as
 from dumbbell.metrics import METRICS
 from dumbbell.results import Results
 from dumbbell.store import Store
@@ -80,6 +81,29 @@ def test_a_report_of_iperf3(run: tuple[Path, Results], tmp_path: Path) -> None:
     kept = results.samples.filter(results.samples["flow"] == "one").sort("time_ns")
     totals = {*kept["delivered_bytes"], *results.flows["delivered_bytes"]}
     assert set(own["delivered_bytes"]) <= totals
+
+
+def test_directions_of_a_report_are_those_of_its_end(
+    run: tuple[Path, Results], tmp_path: Path
+) -> None:
+    (path,) = exported(run[0], tmp_path / "iperf3", "iperf3")
+    report = json.loads(path.read_bytes())
+    ends = {one["receiver"]["socket"]: one["receiver"] for one in report["end"]["streams"]}
+    for interval in report["intervals"]:
+        for one in interval["streams"]:
+            assert one["sender"] == ends[one["socket"]]["sender"]
+    # The intervals have bytes as received, and sums are over the time of their streams.
+    assert read_as(format_named("iperf3"), path.read_bytes()).notes == []
+
+
+def test_a_flow_that_stops_early_keeps_its_goodput_in_flent(tmp_path: Path) -> None:
+    text = EXPERIMENT.replace("to: s1, tcp: cubic", "to: s1, tcp: cubic, stop: 2 s")
+    path = tmp_path / "one.yaml"
+    path.write_text(text, encoding="utf-8")
+    results = dumbbell.run(path, store=tmp_path / "s", workers=1)
+    (file,) = exported(tmp_path / "s", tmp_path / "flent", "flent")
+    again = values(imported([file], tmp_path / "again"), "goodput_mbps")
+    assert again == pytest.approx(values(results, "goodput_mbps"), rel=1e-6)
 
 
 def test_logs_of_tcp(run: tuple[Path, Results], tmp_path: Path) -> None:

@@ -128,3 +128,18 @@ def test_a_variable_of_several_words_is_several_words() -> None:
     text = f'OPTIONS="delay 10ms loss 1%"\n{ROOT} netem $OPTIONS limit 70'
     netem = pipes(text)["queue"]["netem"]
     assert (netem["delay_ns"], netem["limit_packets"]) == (10_000_000, 70)
+
+
+def test_a_ceil_below_the_rate_is_the_rate() -> None:
+    """`htb_class_mode` of sch_htb.c: a class without tokens of its ceil cannot send."""
+    text = (
+        "tc qdisc add dev eth0 root handle 1: htb default 11\n"
+        "tc class add dev eth0 parent 1: classid 1:11 htb rate 1mbit ceil 512kbit"
+    )
+    htb = pipes(text)["queue"]["htb"]
+    assert htb["rate_bps"] == 512_000
+    assert lost(text) == ["rate 1 Mbit/s: not reached: its ceil is 512 kbit/s"]
+
+
+def test_parent_root_is_root() -> None:
+    assert lost("tc qdisc add dev eth0 parent root handle 1: bfifo limit 100kb") == []
