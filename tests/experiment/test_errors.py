@@ -251,13 +251,13 @@ MISTAKES = {
     ),
     "tap beside its node": (
         BASE + "taps: [{at: r1, link: r2-d1}]\n",
-        "e.yaml:8: taps[0].link: r2-d1 is no link of r1",
+        "e.yaml:8: taps[0].link: r2-d1 is no link of r1; it has s1-r1, bottleneck",
     ),
     "unknown sysctl": (
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
         "e.yaml:8: hosts.defaults.tcp_sak: unknown field; did you mean tcp_sack?; allowed: "
         "profile, hz, mtu, gso, initcwnd, initrwnd, ssthresh, rto_min, rto_initial, "
-        "delayed_ack, tcp_sack, tcp_dsack and 53 more",
+        "delayed_ack, tcp_sack, tcp_dsack and 54 more",
     ),
     "FACK without SACK": (
         BASE + "hosts: {defaults: {tcp_sack: 0, tcp_fack: 1, tcp_recovery: 0}}\n",

@@ -172,12 +172,7 @@ impl Scenario {
             }
             for (j, name) in route.via.iter().enumerate() {
                 if !names.joins(name, &route.at) {
-                    let known = self.links.iter().filter(|l| l.a == route.at || l.b == route.at);
-                    let known: Vec<_> = known.map(|l| l.name.as_str()).collect();
-                    return error(
-                        format!("{at}.via[{j}]"),
-                        format!("{name} is no link of {}; it has {}", route.at, known.join(", ")),
-                    );
+                    return error(format!("{at}.via[{j}]"), self.no_link(name, &route.at));
                 }
             }
         }
@@ -189,13 +184,16 @@ impl Scenario {
             let at = format!("taps[{i}]");
             names.check_node(&at, "node", &tap.node)?;
             if !names.joins(&tap.link, &tap.node) {
-                return error(
-                    format!("{at}.link"),
-                    format!("{} is no link of {}", tap.link, tap.node),
-                );
+                return error(format!("{at}.link"), self.no_link(&tap.link, &tap.node));
             }
         }
         Ok(())
+    }
+
+    fn no_link(&self, name: &str, node: &str) -> String {
+        let known = self.links.iter().filter(|link| link.a == node || link.b == node);
+        let known: Vec<_> = known.map(|link| link.name.as_str()).collect();
+        format!("{name} is no link of {node}; it has {}", known.join(", "))
     }
 
     /// Length of an Ethernet frame of the largest MTU of all hosts.

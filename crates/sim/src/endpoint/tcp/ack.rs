@@ -402,7 +402,7 @@ impl Sender {
             }
         } else {
             let when = self.probe0_jiffies();
-            self.set_timer(Pending::ZeroWindowProbe, when);
+            self.reset_xmit_timer(Pending::ZeroWindowProbe, when);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Pacing: earliest departure times, TCP's own pacing timer (`tcp_pacing_check`), and the host's fq
 //! discipline, which holds segments until their departure time.
 
+use crate::wheel::Tick;
 use dumbbell_model::{Span, Time};
 use dumbbell_packet::Segment;
 use std::collections::VecDeque;
@@ -16,6 +17,10 @@ pub(crate) struct Pacer {
     wstamp_ns: u64,
     /// Departure time of the last skb, ns.
     departs_ns: u64,
+    /// Time that the last skb waited beyond its earliest departure, ns.
+    waited_ns: u64,
+    /// Bytes of the last skb.
+    skb_bytes: u64,
     /// Time of TCP's own timer; [`Time::NEVER`] if not set.
     timer: Time,
     /// True if the host's fq discipline holds segments until their departure time, instead of TCP.
@@ -27,12 +32,18 @@ pub(crate) struct Pacer {
 impl Pacer {
     pub(super) fn new(fq: bool) -> Self {
         let fq_queue = VecDeque::new();
-        Self { wstamp_ns: 0, departs_ns: 0, timer: Time::NEVER, fq, fq_queue }
+        let timer = Time::NEVER;
+        Self { wstamp_ns: 0, departs_ns: 0, waited_ns: 0, skb_bytes: 0, timer, fq, fq_queue }
     }
 
     /// Earliest departure time of the next skb, ns.
     pub(super) fn earliest_ns(&self) -> u64 {
         self.wstamp_ns
+    }
+
+    /// Whole ticks until the next skb may depart (`tcp_pacing_delay`).
+    pub(super) fn delay_ticks(&self, now: Time, tick: Tick) -> u64 {
+        self.wstamp_ns.saturating_sub(now.as_ns()) / (1000 * tick.to_us(1))
     }
 
     /// Departure time of the last skb, ns.
@@ -43,17 +54,18 @@ impl Pacer {
     /// Advances the departure times after sending `bytes`, in a new skb or in the same one
     /// (`tcp_update_skb_after_send`). `rate` is the pacing rate in bytes per second, if any.
     pub(super) fn sent(&mut self, now: Time, same_skb: bool, bytes: u64, rate: Option<u64>) {
-        let prior_ns = self.wstamp_ns;
-        self.wstamp_ns = self.wstamp_ns.max(now.as_ns());
-        if !same_skb {
-            self.departs_ns = self.wstamp_ns;
+        if same_skb {
+            self.skb_bytes += bytes;
+        } else {
+            self.departs_ns = self.wstamp_ns.max(now.as_ns());
+            self.waited_ns = self.departs_ns - self.wstamp_ns;
+            self.skb_bytes = bytes;
         }
+        self.wstamp_ns = self.departs_ns;
         if let Some(rate) = rate {
-            let mut length_ns = bytes * 1_000_000_000 / rate;
             // A late timer is compensated by at most half of the skb's duration.
-            let credit = self.wstamp_ns - prior_ns;
-            length_ns -= (length_ns / 2).min(credit);
-            self.wstamp_ns += length_ns;
+            let length_ns = self.skb_bytes * 1_000_000_000 / rate;
+            self.wstamp_ns += length_ns - (length_ns / 2).min(self.waited_ns);
         }
     }
 
@@ -139,6 +151,13 @@ mod tests {
         assert_eq!((pacer.departs_ns(), pacer.earliest_ns()), (10_000_000, 10_500_000));
         assert!(pacer.blocks(ms(10)) && !pacer.blocks(ms(11)));
         assert!(!pacer.take_due(ms(10)) && pacer.take_due(ms(11)) && !pacer.take_due(ms(11)));
+        // Half of the whole skb, not of its first segment.
+        let mut pair = Pacer::new(false);
+        pair.sent(ms(10), false, 1000, RATE);
+        pair.sent(ms(10), true, 1000, RATE);
+        assert_eq!((pair.departs_ns(), pair.earliest_ns()), (10_000_000, 11_000_000));
+        let tick = Tick::new(1000);
+        assert_eq!([9, 10, 11, 12].map(|now| pair.delay_ticks(ms(now), tick)), [2, 1, 0, 0]);
         // 100 µs late: the next one is earlier by as much.
         pacer.sent(Time::from_ns(10_600_000), false, 1000, RATE);
         assert_eq!(pacer.earliest_ns(), 11_500_000);

@@ -237,7 +237,7 @@ impl Sender {
         }
         if rearm {
             let rto = self.rto_jiffies();
-            self.set_timer(Pending::Retransmit, rto);
+            self.reset_xmit_timer(Pending::Retransmit, rto);
         }
     }
 }

@@ -27,6 +27,13 @@ impl Sender {
         self.xmit_timer.timer.set(self.tick, self.jiffies(), self.xmit_timer.timeout);
     }
 
+    /// As [`Self::set_timer`], later by the time until the next skb may depart (`tcp_reset_xmit_timer`).
+    pub(crate) fn reset_xmit_timer(&mut self, pending: Pending, jiffies: u64) {
+        let delay =
+            if self.window.pacing { self.pacer.delay_ticks(self.now, self.tick) } else { 0 };
+        self.set_timer(pending, jiffies + delay);
+    }
+
     /// Clears the purpose. As in the kernel, the timer stays on the wheel (INET_CSK_CLEAR_TIMERS is
     /// not defined).
     pub(crate) fn clear_timer(&mut self) {
@@ -103,7 +110,7 @@ impl Sender {
             // Counts from the head's transmission, not from the replaced timer.
             rto = self.tick.us(self.rto_delta_us().max(1) as u64);
         }
-        self.set_timer(Pending::Retransmit, rto);
+        self.reset_xmit_timer(Pending::Retransmit, rto);
     }
 
     /// Microseconds until the RTO of the head (`tcp_rto_delta_us`).
@@ -144,7 +151,7 @@ impl Sender {
         if rto_us > 0 {
             timeout_us = timeout_us.min(rto_us as u64);
         }
-        self.set_timer(Pending::LossProbe, self.tick.us(timeout_us));
+        self.reset_xmit_timer(Pending::LossProbe, self.tick.us(timeout_us));
         true
     }
 
@@ -181,7 +188,7 @@ impl Sender {
     pub(crate) fn check_probe_timer(&mut self) {
         if self.scoreboard.packets_out == 0 && self.xmit_timer.pending == Pending::None {
             let when = self.tick.us(self.rtt.rto_us.max(self.options.rto_min.as_us()));
-            self.set_timer(Pending::ZeroWindowProbe, when);
+            self.reset_xmit_timer(Pending::ZeroWindowProbe, when);
         }
     }
 
@@ -217,6 +224,6 @@ impl Sender {
         self.xmit_timer.probes_out += 1;
         self.xmit_timer.backoff += 1;
         let when = self.probe0_jiffies();
-        self.set_timer(Pending::ZeroWindowProbe, when);
+        self.reset_xmit_timer(Pending::ZeroWindowProbe, when);
     }
 }
