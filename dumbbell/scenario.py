@@ -625,6 +625,7 @@ class TcpOptions(TypedDict):
     skb_small_head: NotRequired[bool]
     grow_skb: NotRequired[bool]
     fin_beyond_cwnd: NotRequired[bool]
+    delack_from_rto_min: NotRequired[bool]
     rcvbuf_grow: NotRequired[bool]
     mptcp_sync_sndbuf: NotRequired[bool]
     mptcp_set_rcvlowat: NotRequired[bool]

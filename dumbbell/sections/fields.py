@@ -1215,6 +1215,7 @@ class TcpOptions(Section):
     skb_small_head: str | bool | int | None = None
     grow_skb: str | bool | int | None = None
     fin_beyond_cwnd: str | bool | int | None = None
+    delack_from_rto_min: str | bool | int | None = None
     rcvbuf_grow: str | bool | int | None = None
     mptcp_sync_sndbuf: str | bool | int | None = None
     mptcp_set_rcvlowat: str | bool | int | None = None
