@@ -129,3 +129,31 @@ def test_the_flow_of_messages_is_that_of_their_data_on_both_engines(tmp_path: Pa
     for column in ("established_ns", "last_delivery_ns"):
         apart = (ours[column] - kernel[column]).abs().max()
         assert apart <= 20 * PROGRAM_NS, column  # type: ignore[operator]
+
+
+#: Request in two writes: Nagle's algorithm holds the second until the server's delayed ACK.
+DELAYED = """
+dumbbell: 1
+name: delayed ACKs
+template: {dumbbell: {rate: 1 Gbit/s, rtt: 1 ms, buffer: 1 BDP}}
+hosts: {d1: {rto_min: $least}}
+requests:
+  - {name: rpc, client: s1, server: d1, count: 20, think: 10 ms, request: 400 B, request_writes: 2,
+     response: 400 B}
+duration: 5 s
+factors: {least: [5 ms, 20 ms, 200 ms]}
+"""
+
+
+def test_an_ack_is_delayed_by_less_than_the_least_rto(tmp_path: Path) -> None:
+    """`tcp_delack_max`: a tick less than `rto_min`, and 40 ms where the estimate says so."""
+    took: dict[str, list[float]] = {}
+    for found in runs(DELAYED, tmp_path):
+        times = found.transfers.with_columns(took=pl.col("end_ns") - pl.col("start_ns"))
+        for level, median in times.group_by("least").agg(pl.col("took").median()).rows():
+            took.setdefault(level, []).append(median / 1e6)
+    for level, most_ms in {"5 ms": 4, "20 ms": 19, "200 ms": 40}.items():
+        ours, kernel = took[level]
+        assert ours == pytest.approx(kernel, abs=PROGRAM_NS / 1e6), level
+        # Two round trips, and a delay that ends with a tick.
+        assert most_ms <= ours <= most_ms + 3.5, level
