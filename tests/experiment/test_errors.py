@@ -251,7 +251,7 @@ MISTAKES = {
     ),
     "tap beside its node": (
         BASE + "taps: [{at: r1, link: r2-d1}]\n",
-        "e.yaml:8: taps[0].link: r2-d1 is no link of r1; it has s1-r1, bottleneck",
+        "e.yaml:8: taps[0].link: r2-d1 is no link of r1; it has s1-r1, s2-r1, bottleneck",
     ),
     "unknown sysctl": (
         BASE + "hosts: {defaults: {tcp_sak: 1}}\n",
