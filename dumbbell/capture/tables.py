@@ -20,7 +20,8 @@ def frames(found: dict[str, Any]) -> dict[str, pl.DataFrame]:
     unknown values of the engines (-1, NaN, empty). A row is a direction of a TCP connection with
     data.
     """
-    file = {key: value for key, value in found["file"].items() if key != "problems"}
+    file = {**found["file"], "notes": "; ".join(found["file"]["notes"])}
+    del file["problems"]
     tables = {
         "file": [file],
         "problems": found["file"]["problems"],
