@@ -500,7 +500,8 @@ def test_everything_is_everything() -> None:
     # Programs: absent without any (tests/experiment/test_programs.py).
     # Words of netem: tests/linux/test_netem_words.py.
     absent = {"every_ns", "distribution", "words"}
-    assert known <= written | {"none", "session", "messages", "subflow", "programs"} | absent | listed
+    named = {"none", "session", "messages", "subflow", "programs"}
+    assert known <= written | named | absent | listed
 
 
 DEFAULTS = """
