@@ -230,7 +230,7 @@ def rounded(payload_bytes: float) -> int:
 
 def _state_of(file: dict[str, Any]) -> list[str]:
     """Note about missing parts of the file."""
-    notes = damage(file) + file["notes"]
+    notes: list[str] = damage(file) + file["notes"]
     if file["tcp_packets_not_read"]:
         notes.append(
             many(file["tcp_packets_not_read"], "TCP packet")
