@@ -38,7 +38,7 @@ struct Last {
     times: u32,
 }
 
-/// What tells a copy of a TCP packet from a retransmission.
+/// Signs of a copy, beside those of a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sighting {
     /// Conversation, interface and side.

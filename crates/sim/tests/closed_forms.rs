@@ -354,6 +354,7 @@ fn without_loss_or_reordering_no_copy_is_a_needless_retransmission() {
     let run = run(&scenario);
     let copies = run.pipe("mid/forward", "arrived_packets") - run.flow("f", "sent_packets");
     assert!(copies > 100);
+    assert_eq!(run.flow("f", "reordered_packets"), 0);
     assert!(
         run.flow("f", "spurious_retransmitted_packets") <= run.flow("f", "retransmitted_packets")
     );

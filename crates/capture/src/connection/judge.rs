@@ -35,7 +35,7 @@ pub enum Evidence {
     Time,
     /// Packets before it are missing, and the sender had paused.
     Missing,
-    /// Identical TCP header and payload within a millisecond.
+    /// Identical TCP header and payload, where no retransmission is expected.
     Content,
 }
 

@@ -304,7 +304,7 @@ impl World<'_> {
             flow.received_packets += 1;
             flow.received_bytes += u64::from(handle.frame_bytes);
             copied = flow.arrived.as_mut().is_some_and(|arrived| !arrived.insert(packet.number));
-            // Of copies only the first to arrive counts (RFC 4737 §3).
+            // The first copy to arrive counts alone (RFC 4737 §3).
             if packet.payload_bytes() > 0 && !copied {
                 flow.reorder.arrive(packet.number);
             }
