@@ -18,8 +18,8 @@ const APART_NS: i64 = 1_000_000_000;
 const TICK_NS: i64 = 20_000_000;
 /// Least time-out of a SYN.
 const SYN_TIMEOUT_NS: i64 = 150_000_000;
-/// Maximum number of packets kept.
-const PACKETS_MAX: usize = 1 << 13;
+/// Maximum number of packets kept: more would not fit the nearer caches.
+const PACKETS_MAX: usize = 1 << 11;
 /// A file counts as duplicated if at least one in this many frames repeats.
 const ONE_IN: u64 = 4;
 /// Checksum in a TCP header; offload may not have filled it in.
